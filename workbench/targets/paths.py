@@ -27,14 +27,14 @@ def _checked(path: str) -> str:
     return path
 
 
-def _several(value: object) -> object:
-    return (value,) if isinstance(value, str) else value
-
-
 # `$.id`, or `id` for short.
 JsonPath = Annotated[str, Field(min_length=1), AfterValidator(_checked)]
 # One path must be found. Of several, the first that is found and has the right type counts, and optional values may be missing.
-Paths = Annotated[tuple[JsonPath, ...], BeforeValidator(_several, json_schema_input_type=str | tuple[str, ...]), Field(min_length=1)]
+Paths = Annotated[
+    tuple[JsonPath, ...],
+    BeforeValidator(lambda value: (value,) if isinstance(value, str) else value, json_schema_input_type=str | tuple[str, ...]),
+    Field(min_length=1),
+]
 
 
 class MissingError(TargetError):
@@ -97,13 +97,9 @@ def _finds_no_item(path: str, value: JsonValue) -> bool:
     for cut in reversed(range(len(segments))):
         if (not any(several) or several[cut]) and (parents := JSONPath(env=env, segments=segments[:cut]).findall(value)):
             items = JSONPath(env=env, segments=segments[: cut + 1]).findall(value)
-            return not items and any(_holds_nothing(parent, several[cut]) for parent in parents)
+            # A parent without the wanted item is empty, or may be without it as one of several.
+            return not items and any(isinstance(parent, dict | list | None) if several[cut] else parent in ({}, []) for parent in parents)
     return False
-
-
-def _holds_nothing(parent: object, several: bool) -> bool:
-    """Return whether a parent without the wanted item is empty, or may be without it as one of several."""
-    return isinstance(parent, dict | list | None) if several else parent in ({}, [])
 
 
 def find_one(paths: Paths, value: JsonValue, convert: Callable[[JsonValue], T], of: str = "the reply") -> tuple[T | None] | None:
@@ -147,7 +143,10 @@ _TITLE = re.compile(r"<title[^>]*>(.{0,500}?)</title>", re.IGNORECASE | re.DOTAL
 
 def parse_json(content: bytes | str) -> JsonValue:
     """Parse JSON. Raises TargetError for another text, and for one that is not valid UTF-8."""
-    text = content if isinstance(content, str) else _decoded(content)
+    try:
+        text = content if isinstance(content, str) else content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise TargetError("the reply is not valid UTF-8") from None
     if not text.strip():
         raise TargetError("the reply is empty")
     try:
@@ -157,8 +156,11 @@ def parse_json(content: bytes | str) -> JsonValue:
     except ValueError:
         raise TargetError(f"the reply is {not_json(text)}") from None
     # Half of a surrogate pair can be written in JSON, but is no text.
-    if "\\ud" in text.lower() and not _encodable(value):
-        raise TargetError("the reply contains half of a surrogate pair, which is no text")
+    if "\\ud" in text.lower():
+        try:
+            json.dumps(value, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise TargetError("the reply contains half of a surrogate pair, which is no text") from None
     return value
 
 
@@ -168,18 +170,3 @@ def not_json(text: str) -> str:
         title = _TITLE.search(text)
         return f"HTML ({excerpt(title[1])!r}), not JSON" if title and title[1].strip() else "HTML, not JSON"
     return f"no valid JSON; it begins with {excerpt(text, 40)!r}"
-
-
-def _decoded(content: bytes) -> str:
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise TargetError("the reply is not valid UTF-8") from None
-
-
-def _encodable(value: JsonValue) -> bool:
-    try:
-        json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -1,6 +1,7 @@
 """Convert the results of a Python function, or of a retriever, chain or query engine of LangChain and LlamaIndex, to hits and answers."""
 
 from collections.abc import Iterable, Mapping, Set
+from dataclasses import replace
 from itertools import islice
 from typing import Any, Literal
 
@@ -50,14 +51,15 @@ def hits_of(value: object, strings: Strings, most: int | None = None) -> tuple[T
         ranked = sorted(value.items(), key=lambda pair: -(number(pair[1]) or 0))
         return tuple(_hit(pair, "ids") for pair in ranked[:most])
     for name in _LISTS:
-        if isinstance(found := _own(value, name), list | tuple):
+        if not isinstance(value, str | bytes | list | tuple) and isinstance(found := read(value, name), list | tuple):
             if not found:
                 raise_reported(value)
             return hits_of(found, "texts" if name in _PASSAGES else strings, most)
     if hasattr(value, "columns") and hasattr(value, "to_dict"):  # pandas
         table: Any = value
         value = (table if most is None else table.head(most)).to_dict("records")
-    if not isinstance(value, Iterable) or not _is_list(value):
+    # A pydantic model is iterable too: over its fields.
+    if not isinstance(value, Iterable) or isinstance(value, str | bytes | Mapping | Set) or hasattr(value, "model_fields"):
         raise_reported(value, nothing=False)
         raise TargetError(f"the result is no list of hits but {described(value)}; {_IF_ANSWER if isinstance(value, str) else HIT_FORMS}")
     return tuple(_hit(item, strings) for item in islice(value, most))
@@ -76,32 +78,17 @@ def raise_reported(value: object, nothing: bool = True) -> None:
         raise TargetError(f"the result is an error: {error_text(error[1])}"[:_LONGEST_ERROR])
 
 
-def _own(value: object, name: str) -> Any:
-    return None if isinstance(value, str | bytes | list | tuple) else read(value, name)
-
-
-def _is_list(value: object) -> bool:
-    # A pydantic model is iterable too: over its fields.
-    return not isinstance(value, str | bytes | Mapping | Set) and not hasattr(value, "model_fields")
-
-
 def _hit(item: Any, strings: Strings) -> TargetHit:
-    if _is_pair(item):
-        found = _hit(item[0], strings)
-        return TargetHit(found.doc_id, found.text, number(item[1]), found.start, found.end, found.metadata)
+    if isinstance(item, tuple | list) and not hasattr(item, "_fields") and len(item) == 2 and number(item[1]) is not None:
+        return replace(_hit(item[0], strings), score=number(item[1]))
     if isinstance(item, str) and strings == "texts":
         return TargetHit(text=str(item))
     if (doc_id := identifier(item)) is not None:
         return TargetHit(doc_id)
     node = read(item, "node") if not isinstance(item, str) else None
     if node is not None:  # NodeWithScore of LlamaIndex
-        found = _fields(node)
-        return TargetHit(found.doc_id, found.text, number(read(item, *SCORES)), found.start, found.end, found.metadata)
+        return replace(_fields(node), score=number(read(item, *SCORES)))
     return _fields(item)
-
-
-def _is_pair(item: Any) -> bool:
-    return isinstance(item, tuple | list) and not hasattr(item, "_fields") and len(item) == 2 and number(item[1]) is not None
 
 
 def _fields(item: Any) -> TargetHit:
@@ -111,28 +98,14 @@ def _fields(item: Any) -> TargetHit:
     doc_id = identifier(read(item, *IDS)) or identifier(read(metadata, *IDS)) or identifier(read(item, *LATER_IDS))
     if doc_id is None and text is None and not metadata:
         raise TargetError(f"a hit is {described(item)}, without an id or a text; {HIT_FORMS}")
-    start, end = _slice(item, metadata, text)
-    return TargetHit(doc_id, text, number(read(item, *SCORES)), start, end, plain({**_others(item), **metadata}))
-
-
-def _slice(item: Any, metadata: Mapping[str, Any], text: str | None) -> tuple[int | None, int | None]:
-    """Return the place of a hit. LangChain's splitters write only its start, into the metadata."""
-    start = whole(_first(read(item, *STARTS), read(metadata, *STARTS)))
-    end = whole(_first(read(item, *ENDS), read(metadata, *ENDS)))
-    if start is not None and end is None and text is not None:
+    start, end = (whole(found if (found := read(item, *names)) is not None else read(metadata, *names)) for names in (STARTS, ENDS))
+    if start is not None and end is None and text is not None:  # LangChain's splitters write only the start, into the metadata
         end = start + len(text)
-    return (start, end) if start is not None and end is not None else (None, None)
-
-
-def _first(*values: Any) -> Any:
-    return next((value for value in values if value is not None), None)
-
-
-def _others(item: Any) -> Mapping[str, Any]:
-    """Return the fields of a hit that are its metadata: those of a mapping or object that has no `metadata`, or all others of a mapping."""
-    if isinstance(item, Mapping) or read(item, "metadata") is None:
-        return {name: value for name, value in attributes(item).items() if name not in _READ and not str(name).startswith("_")}
-    return {}
+    start, end = (start, end) if start is not None and end is not None else (None, None)
+    # All other fields of a mapping are metadata, and those of an object without any.
+    others = attributes(item) if isinstance(item, Mapping) or read(item, "metadata") is None else {}
+    others = {name: value for name, value in others.items() if name not in _READ and not str(name).startswith("_")}
+    return TargetHit(doc_id, text, number(read(item, *SCORES)), start, end, plain({**others, **metadata}))
 
 
 FORMS = "return a text, a pair of a text and its sources, or a mapping or an object with an answer, and sources if it names any"
@@ -146,7 +119,8 @@ def answer_of(value: object, strings: Strings, most: int | None = None) -> Answe
         text, sources = value
         if isinstance(sources, str):
             raise TargetError(f"the second of the pair is no list of sources but {described(sources)}; {FORMS}")
-        found = _required(text)
+        if (found := text_of(text)) is None:
+            raise TargetError(f"the first of the pair is no answer but {described(text)}; {FORMS}")
         raise_reported(text, nothing=not found.strip())
         return Answer(text=found, sources=None if sources is None else hits_of(sources, strings, most), **_use(text, found))
     text = None if isinstance(value, list) else text_of(value)
@@ -180,25 +154,12 @@ def text_of(value: object) -> str | None:
     return None
 
 
-def _required(value: object) -> str:
-    text = text_of(value)
-    if text is None:
-        raise TargetError(f"the first of the pair is no answer but {described(value)}; {FORMS}")
-    return text
-
-
 def _sources(value: object, strings: Strings, most: int | None) -> tuple[TargetHit, ...] | None:
     """Return the sources of an answer, None if it has no field for them. A single text is a prompt's context, not a list of sources."""
     for name in SOURCES:
         if has(value, name) and not isinstance(found := read(value, name), str | None) and not callable(found):
             return hits_of({name: found} if isinstance(found, list | tuple) else found, strings, most)
     return None
-
-
-def _message(value: object) -> object:
-    """Return the chat message in an answer, which has the usage of the model, or the answer."""
-    inner = read(value, *_ANSWERS)
-    return inner if has(inner, "usage_metadata") else value
 
 
 def _use(answer: object, text: str | None) -> Mapping[str, Any]:
@@ -208,7 +169,9 @@ def _use(answer: object, text: str | None) -> Mapping[str, Any]:
     """
     if isinstance(answer, str):
         return {}
-    value = _message(answer)
+    # A chat message in the answer has the usage of the model.
+    inner = read(answer, *_ANSWERS)
+    value = inner if has(inner, "usage_metadata") else answer
     usage, metadata = read(value, "usage_metadata") or value, read(value, "response_metadata") or {}
     model = read(value, "model") or read(metadata, "model_name", "model")
     cut = read(value, "truncated")

@@ -3,10 +3,10 @@
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 from pydantic import JsonValue
@@ -34,12 +34,12 @@ from workbench.models.http import (
     redirection,
 )
 from workbench.printable import printable
-from workbench.records import Answer, TargetHit
+from workbench.records import Answer
 from workbench.targets.base import BrokenOffError, System, TargetDownError, TargetError
 from workbench.targets.contents import is_content, text_of_parts
 from workbench.targets.http.endpoints import MODEL_SLOT, AnswerEndpoint, Endpoint, StreamPaths
 from workbench.targets.http.headers import RequestHeaders
-from workbench.targets.operations import AnswerOperation, DocumentsOperation, Operation, OperationSession, ReadyOperation, SearchOperation
+from workbench.targets.operations import DocumentsOperation, TemplateSession
 from workbench.targets.paths import MissingError, find_one, holder, not_json, parse_json, shape
 from workbench.targets.templates import Slots, fill, fill_url
 
@@ -47,31 +47,6 @@ T = TypeVar("T")
 _DETAIL = 200
 # The caller has the same time limit, and does not know what happened before.
 _SHARE_OF_TIME = 0.99
-
-
-@dataclass(frozen=True)
-class RequestLimits:
-    """The seconds that a request may take with its retries, and the number of retries."""
-
-    seconds: float
-    retries: int
-
-
-@dataclass(frozen=True)
-class PreparedRequest:
-    """A request that is ready to be made once its slots are filled."""
-
-    block: Endpoint
-    address: str
-    headers: RequestHeaders
-
-
-@dataclass(frozen=True)
-class Timed(Generic[T]):
-    """A value that was read from a reply, and the seconds of the try that succeeded."""
-
-    value: T
-    seconds: float
 
 
 @dataclass(frozen=True)
@@ -91,47 +66,55 @@ class ReportedError(TargetError):
         self.status = status
 
 
+@dataclass(frozen=True)
 class Requester:
-    """Makes the requests of one endpoint."""
+    """Makes the requests of an endpoint, each in these seconds with its retries. `read` reads a reply with the status 2xx."""
 
-    def __init__(self, client: AsyncClient, request: PreparedRequest, limits: RequestLimits) -> None:
-        self._client, self._block, self._address, self._headers = client, request.block, request.address, request.headers
-        self._limits = limits
+    block: Endpoint
+    address: str
+    headers: RequestHeaders
+    seconds: float
+    retries: int
 
-    async def ask(self, slots: Slots, read: Callable[[Response], Awaitable[T]]) -> Timed[T]:
-        """Make a request and read its reply, which has the status 2xx. Raises TargetError with one line, without secrets."""
+    @property
+    def server(self) -> str:
+        """Return the scheme, the name and the port of the server."""
+        return "/".join(self.address.split("/")[:3])
+
+    async def ask(self, client: AsyncClient, slots: Slots, read: Callable[[Response], Awaitable[T]]) -> tuple[T, float]:
+        """Return what is read from the reply, and the seconds of the try that succeeded. Raises TargetError with one line, without secrets."""
         try:
-            return await self._with_retries(slots, read)
+            return await self._with_retries(client, slots, read)
         except TargetError as error:
-            reason = " ".join(printable(str(error), self._headers.secrets).split())
-            raise type(error)(f"{self._block.verb} {self._address}: {reason}") from None
+            reason = " ".join(printable(str(error), self.headers.secrets).split())
+            raise type(error)(f"{self.block.verb} {self.address}: {reason}") from None
 
-    async def _with_retries(self, slots: Slots, read: Callable[[Response], Awaitable[T]]) -> Timed[T]:
+    async def _with_retries(self, client: AsyncClient, slots: Slots, read: Callable[[Response], Awaitable[T]]) -> tuple[T, float]:
         tries, last, clock = 0, "", asyncio.get_running_loop().time
-        end = clock() + _SHARE_OF_TIME * self._limits.seconds
+        end = clock() + _SHARE_OF_TIME * self.seconds
         try:
             async with asyncio.timeout_at(end):
                 while True:
-                    outcome = await self._try(slots, read)
-                    if isinstance(outcome, Timed):
+                    outcome = await self._try(client, slots, read)
+                    if isinstance(outcome, tuple):
                         return outcome
                     tries, last = tries + 1, outcome.reason
                     wait = back_off(tries, outcome.status, outcome.wait)
-                    if tries > self._limits.retries or (outcome.wait or 0) > LONGEST_WAIT or clock() + wait > end:
+                    if tries > self.retries or (outcome.wait or 0) > LONGEST_WAIT or clock() + wait > end:
                         asked = f"; it asks to wait {outcome.wait:g} seconds" if outcome.wait else ""
                         raise TargetError(f"{last} ({plural(tries, 'try', 'tries')}{asked})")
                     await asyncio.sleep(wait)
         except TimeoutError:
             before = f"; before that, {last}" if last else ""
-            raise TargetError(f"no complete reply within {self._limits.seconds:g} seconds{before}") from None
+            raise TargetError(f"no complete reply within {self.seconds:g} seconds{before}") from None
 
-    async def _try(self, slots: Slots, read: Callable[[Response], Awaitable[T]]) -> "Timed[T] | _FailedTry":
+    async def _try(self, client: AsyncClient, slots: Slots, read: Callable[[Response], Awaitable[T]]) -> tuple[T, float] | _FailedTry:
         started = time.perf_counter()
         try:
-            response = await self._client.send(self._request(slots), stream=True)
+            response = await client.send(self._request(slots), stream=True)
             try:
                 if response.is_success:
-                    return Timed(await read(response), time.perf_counter() - started)
+                    return await read(response), time.perf_counter() - started
                 await response.aread()
             finally:
                 await response.aclose()
@@ -154,14 +137,14 @@ class Requester:
         return self._rejected(response)
 
     def _request(self, slots: Slots) -> Request:
-        block, body = self._block, fill(self._block.body, slots)
-        headers = {"accept": "application/json, text/event-stream", "user-agent": "rag-workbench", **self._headers.values}
+        block, body = self.block, fill(self.block.body, slots)
+        headers = {"accept": "application/json, text/event-stream", "user-agent": "rag-workbench", **self.headers.values}
         headers["accept-encoding"] = "identity"
         if body is not None:
             headers["content-type"] = "application/json"
         # In ASCII, since a question may contain half of a surrogate pair.
         content = None if body is None else json.dumps(body, separators=(",", ":")).encode()
-        return Request(block.verb, _with_query(fill_url(self._address, slots), fill(block.params, slots)), headers=headers, content=content)
+        return Request(block.verb, _with_query(fill_url(self.address, slots), fill(block.params, slots)), headers=headers, content=content)
 
     def _rejected(self, response: Response) -> _FailedTry:
         """Return the failed try of a status that may be repeated. Raises TargetError for others."""
@@ -282,66 +265,36 @@ _NO_CONTENT = 204
 
 
 @asynccontextmanager
-async def open_session(requests: Mapping[str, PreparedRequest], limits: RequestLimits, k: int, model: str) -> AsyncIterator[System]:
+async def open_session(requesters: Mapping[str, Requester], k: int, model: str) -> AsyncIterator[System]:
     """Open clients for the addresses of requests, and close them at the end."""
-    requesters = dict[str, Requester]()
     async with AsyncExitStack() as stack:
-        clients = dict[str, AsyncClient]()
-        for role, request in requests.items():
-            server = "/".join(request.address.split("/")[:3])
-            if server not in clients:
-                clients[server] = await stack.enter_async_context(asynchronous_client(HttpRoute(server, LARGEST_HITS)))
-            requesters[role] = Requester(clients[server], request, limits)
-        session = HttpSession({role: request.block for role, request in requests.items()}, k)
-        session.requesters, session.more = requesters, {MODEL_SLOT: model or None}
-        yield session
+        servers = {requester.server for requester in requesters.values()}
+        clients = {server: await stack.enter_async_context(asynchronous_client(HttpRoute(server, LARGEST_HITS))) for server in servers}
+        yield HttpSession(requesters, clients, {MODEL_SLOT: model or None}, k)
 
 
-class HttpSession(OperationSession):
-    """The requests of a target by role, and the slots that all of them have."""
+class HttpSession(TemplateSession):
+    """The requests of a target by role, the clients by server, and the slots that all requests have."""
 
-    requesters: Mapping[str, Requester]
-    more: Slots
+    def __init__(self, requesters: Mapping[str, Requester], clients: Mapping[str, AsyncClient], slots: Slots, k: int) -> None:
+        super().__init__({role: requester.block for role, requester in requesters.items()}, k)
+        self._requesters, self._clients, self._slots = requesters, clients, slots
 
-    async def hits(self, operation: SearchOperation, values: Slots) -> Sequence[TargetHit]:
-        """Search, again if the reply reports an error that may pass."""
-        assert operation.reply
-        return (await self._read(operation, values, operation.reply.read)).value
+    async def call(self, role: str, values: Slots) -> Any:
+        """Make a request, again if its reply reports an error that may pass."""
+        operation = self.operations[role]
+        stream = operation.stream if isinstance(operation, AnswerEndpoint) else None
 
-    async def answered(self, operation: AnswerOperation, values: Slots) -> Answer:
-        """Answer, from the events of a stream if the reply is one."""
-        assert operation.reply
-        paths, stream = operation.reply, operation.stream if isinstance(operation, AnswerEndpoint) else None
-        if stream is None:
-            answer = await self._read(operation, values, paths.read)
-        else:
-
-            async def streamed(response: Response) -> Answer:
-                return paths.read(await read_stream(response, stream))
-
-            answer = await self._ask(operation, values, streamed)
-        return replace(answer.value, seconds=answer.seconds)
-
-    async def call(self, operation: DocumentsOperation | ReadyOperation, values: Slots) -> bool:
-        """Call an operation of documents. Their replies are only parsed if they can have the sign of a failure."""
-        if isinstance(operation, ReadyOperation):
-            return (await self._read(operation, values, operation.read)).value
-
-        async def parsed(response: Response) -> bool:
+        async def read(response: Response) -> Any:
+            if stream:
+                return operation.read(await read_stream(response, stream))
             content = await response.aread()
-            return operation.read(parse_json(content) if operation.degraded else None)
-
-        return (await self._ask(operation, values, parsed)).value
-
-    async def _ask(self, operation: Operation, values: Slots, read: Callable[[Response], Awaitable[T]]) -> Timed[T]:
-        return await self.requesters[operation.role].ask({**values, **self.more}, read)
-
-    async def _read(self, operation: Operation, values: Slots, read: Callable[[JsonValue], T]) -> Timed[T]:
-        async def parsed(response: Response) -> T:
-            content = await response.aread()
+            # Other replies about documents need not be JSON.
+            if isinstance(operation, DocumentsOperation):
+                return operation.read(parse_json(content) if operation.degraded else None)
             reply = None if response.status_code == _NO_CONTENT else parse_json(content)
             try:
-                value = read(reply)
+                value = operation.read(reply)
             except (MissingError, BrokenOffError):
                 if error := reported_error(reply):
                     raise ReportedError(*error) from None
@@ -350,7 +303,10 @@ class HttpSession(OperationSession):
                 raise ReportedError(*error)
             return value
 
-        return await self._ask(operation, values, parsed)
+        requester = self._requesters[role]
+        client = self._clients[requester.server]
+        value, seconds = await requester.ask(client, {**values, **self._slots}, read)
+        return replace(value, seconds=seconds) if isinstance(value, Answer) else value
 
 
 def _reported(reply: JsonValue, value: object) -> tuple[int, bytes] | None:

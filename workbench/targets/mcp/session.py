@@ -9,29 +9,21 @@ import asyncio
 import json
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, replace
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from mcp_types import CallToolResult, EmbeddedResource, TextContent, TextResourceContents, Tool
 from mcp_types import ContentBlock as Part
 from pydantic import JsonValue
 
 from workbench.core.formatting import listed, meant
-from workbench.records import Answer, Document, TargetHit
+from workbench.records import Document, TargetHit
 from workbench.targets.base import System, TargetDownError, TargetError, TargetResources
 from workbench.targets.mcp.sampler import Sampler, SamplingRecord
 from workbench.targets.mcp.server import McpConnection, McpServer
 from workbench.targets.mcp.settings import McpSettings, McpTool
-from workbench.targets.operations import (
-    AnswerOperation,
-    DocumentsOperation,
-    Operation,
-    OperationSession,
-    ReadyOperation,
-    SearchOperation,
-    add_documents,
-)
+from workbench.targets.operations import AnswerOperation, SearchOperation, TemplateSession
 from workbench.targets.paths import MissingError
 from workbench.targets.replies import HitPaths
 from workbench.targets.templates import Slots, fill
@@ -127,10 +119,10 @@ def _first_read(values: Sequence[JsonValue], read: Callable[[JsonValue], T], fir
 _MOST = 20
 
 
-def check_tools(wanted: Sequence[McpTool], tools: Sequence[Tool]) -> None:
+def check_tools(wanted: Mapping[str, McpTool], tools: Sequence[Tool]) -> None:
     """Raise TargetDownError for a tool that is missing, a required argument that is not given, or an argument that the tool does not have."""
     known = {tool.name: tool for tool in tools}
-    for each in wanted:
+    for each in wanted.values():
         if each.tool not in known:
             names = listed(sorted(known), _MOST) if known else "none"
             raise TargetDownError(f"the server has no tool {each.tool!r}{meant(each.tool, known)}; its tools are {names}")
@@ -150,7 +142,7 @@ def _check_arguments(wanted: McpTool, schema: Mapping[str, object]) -> None:
             raise TargetDownError(f"the tool {wanted.tool!r} has no argument {name!r}{meant(name, names)}; it has {listed(names, _MOST)}")
 
 
-Call = Callable[[str, dict[str, JsonValue]], Awaitable[CallToolResult]]
+ToolCall = Callable[[str, dict[str, JsonValue]], Awaitable[CallToolResult]]
 
 
 @asynccontextmanager
@@ -159,44 +151,43 @@ async def open_session(target: McpSettings, resources: TargetResources) -> Async
     sampler = Sampler(target.sampling, resources.calls) if target.sampling else None
     server = McpServer(target, sampler)
     try:
-        check_tools(target.tools, await server.tools())
+        check_tools(target.operations, await server.tools())
         yield McpSession(target, server, sampler)
     finally:
         await server.close()
 
 
-class McpSession(OperationSession):
+class McpSession(TemplateSession):
     """A connection to a server. The texts that it asks for belong to the question that it serves."""
 
     def __init__(self, target: McpSettings, server: McpServer, sampler: Sampler | None) -> None:
-        super().__init__({tool.role: tool for tool in target.tools}, target.k)
-        self._ingest, self._server, self._sampler = target.ingest, server, sampler
+        super().__init__(target.operations, target.k)
+        self._server, self._sampler = server, sampler
         self._turn = asyncio.Lock()
         # What the server was given. One that is started again may have kept it in memory.
         self._documents: dict[str, Document] = {}
         server.restore = self._restore
 
-    async def hits(self, operation: SearchOperation, values: Slots) -> Sequence[TargetHit]:
-        """Search. Every text of the reply can be a hit."""
-        reply, _ = await self._called(operation, values)
-        assert operation.reply
-        return reply.hits(operation.reply)
-
-    async def answered(self, operation: AnswerOperation, values: Slots) -> Answer:
-        """Answer. An answer that is empty because the server did not ask for a text is a failure."""
-        reply, record = await self._called(operation, values)
-        assert operation.reply
+    async def call(self, role: str, values: Slots) -> Any:
+        """Call a tool. An answer that is empty because the server did not ask for a text is a failure."""
+        operation = self.operations[role]
+        # Requests of an older server do not say which of several calls they belong to.
+        alone = self._sampler and (await self._server.connection()).one_at_a_time
+        recording = self._sampler.recording() if self._sampler else nullcontext(SamplingRecord())
+        async with self._turn if alone else nullcontext(), recording as record:
+            reply = await self._reply(role, values, self._server.call)
+        if isinstance(operation, SearchOperation) and operation.reply:
+            return reply.hits(operation.reply)
+        if not isinstance(operation, AnswerOperation):
+            return operation.read(reply.value)
+        unasked = ", and the server asked for no text (sampling): try mode: legacy" if self._sampler and not record.requests else ""
         try:
-            answer = reply.answer(operation.reply.read)
+            answer = reply.answer(operation.read)
         except MissingError as error:
-            raise TargetError(f"{error}{self._not_sampled(record)}") from None
-        if not answer.text.strip() and (why := self._not_sampled(record)):
-            raise TargetError(f"the answer is empty{why}")
+            raise TargetError(f"{error}{unasked}") from None
+        if not answer.text.strip() and unasked:
+            raise TargetError(f"the answer is empty{unasked}")
         return replace(answer, samples=tuple(record.samples), unread=reply.unread, **record.use())
-
-    async def call(self, operation: DocumentsOperation | ReadyOperation, values: Slots) -> bool:
-        """Call a tool for documents."""
-        return operation.read((await self._called(operation, values))[0].value)
 
     async def ingest(self, documents: Sequence[Document]) -> None:
         """Add documents, or replace those with the same ids, and wait until they can be found."""
@@ -212,33 +203,16 @@ class McpSession(OperationSession):
     async def _restore(self, connection: McpConnection) -> None:
         """Give a server whose process or session ended the documents of this session."""
 
-        async def call(operation: DocumentsOperation | ReadyOperation, values: Slots) -> bool:
-            return operation.read((await self._reply(operation, values, connection.client.call_tool)).value)
+        async def call(role: str, values: Slots) -> object:
+            return self.operations[role].read((await self._reply(role, values, connection.client.call_tool)).value)
 
-        if self._documents and self._ingest:
-            await add_documents(self._ingest, tuple(self._documents.values()), call)
+        if self._documents:
+            await self._send("ingest", tuple(self._documents.values()), call)
 
-    async def _called(self, operation: Operation, values: Slots) -> tuple[ToolReply, SamplingRecord]:
-        """Call a tool. Return its reply, and the texts that it asked for."""
-        async with await self._alone(), self._recording() as record:
-            return await self._reply(operation, values, self._server.call), record
-
-    async def _reply(self, operation: Operation, values: Slots, call: Call) -> ToolReply:
-        tool = cast(McpTool, operation)
+    async def _reply(self, role: str, values: Slots, call: ToolCall) -> ToolReply:
+        tool = cast(McpTool, self.operations[role])
         result = await call(tool.tool, cast("dict[str, JsonValue]", fill(tool.arguments, values)))
         try:
             return read_result(result)
         except TargetError as error:
             raise TargetError(f"the tool {tool.tool!r} failed: {self._server.cleaned(str(error))}") from None
-
-    async def _alone(self) -> "asyncio.Lock | nullcontext[None]":
-        """Return a lock if requests of the server do not say which of several calls they belong to."""
-        return self._turn if self._sampler and (await self._server.connection()).one_at_a_time else nullcontext()
-
-    def _recording(self) -> AbstractAsyncContextManager[SamplingRecord]:
-        return self._sampler.recording() if self._sampler else nullcontext(SamplingRecord())
-
-    def _not_sampled(self, record: SamplingRecord) -> str:
-        if self._sampler and not record.requests:
-            return ", and the server asked for no text (sampling): try mode: legacy"
-        return ""

@@ -6,7 +6,7 @@ import re
 import shutil
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Collection
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self
 from urllib.parse import urlsplit
 
@@ -18,7 +18,6 @@ from workbench.errors import InputError
 from workbench.llm.base import ChatClient
 from workbench.llm.registry import ChatModel, GgufChatModel
 from workbench.printable import printable, secrets_in
-from workbench.targets.base import Target
 from workbench.targets.http.headers import has_secret
 from workbench.targets.operations import (
     AnswerOperation,
@@ -27,6 +26,7 @@ from workbench.targets.operations import (
     ReadyOperation,
     RemoveOperation,
     SearchOperation,
+    TemplateTarget,
 )
 from workbench.targets.paths import find
 from workbench.targets.replies import AnswerPaths, HitPaths
@@ -157,7 +157,7 @@ _VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]*$"
 Variable = Annotated[str, Field(pattern=_VARIABLE)]
 
 
-class McpSettings(Target, ABC):
+class McpSettings(TemplateTarget, ABC):
     """A target whose settings describe an MCP server, without the connection to it."""
 
     transport: Literal["stdio", "http"] = Field(
@@ -224,16 +224,6 @@ class McpSettings(Target, ABC):
         return self
 
     @property
-    def roles(self) -> Collection[str]:
-        """Return the roles of the tools, and `context` if the arguments of that which answers have `{context}`."""
-        return {*(tool.role for tool in self.tools), *(["context"] if self.answer and self.answer.takes_context else [])}
-
-    @property
-    def gives_text(self) -> bool:
-        """Return whether hits have texts or positions."""
-        return any(paths.gives_text for paths in (self.search and self.search.reply, self.answer and self.answer.reply.sources) if paths)
-
-    @property
     def unpriced(self) -> bool:
         """Return whether the model of `sampling` may cost money and has no prices."""
         return self.sampling is not None and (client := self.sampling.client()).billed and client.cost(0, 0) is None
@@ -244,10 +234,10 @@ class McpSettings(Target, ABC):
         return (" ".join([self.command, *self.args]),) if self.transport == "stdio" else ()
 
     @property
-    def tools(self) -> tuple[McpTool, ...]:
+    def operations(self) -> Mapping[str, McpTool]:
         """Return the tools that are set, with that which says when documents can be found."""
         ready = self.ingest.ready if self.ingest else None
-        return tuple(tool for tool in (self.search, self.answer, self.ingest, ready, self.remove) if tool)
+        return {tool.role: tool for tool in (self.search, self.answer, self.ingest, ready, self.remove) if tool}
 
     @property
     def program(self) -> str:

@@ -14,10 +14,6 @@ _NAMES, _EARLIER_NAMES = ("user_input", "response", "retrieved_contexts"), ("que
 _EARLIER = ("contexts", "ground_truth", "ground_truths")
 
 
-def _ragas_marks(row: Mapping[str, Any]) -> bool:
-    return "user_input" in row or ("question" in row and any(key in row for key in _EARLIER))
-
-
 def _ragas(rows: Rows) -> Iterator[ExportedRow]:
     """Read an EvaluationDataset, or `evaluate(...).to_pandas()`, as JSON Lines, parquet or CSV.
 
@@ -46,11 +42,12 @@ def _ragas_documents(row: Mapping[str, Any], contexts: str) -> Any:
     return [{"doc_id": doc_id, "text": text} for doc_id, text in zip(ids, texts, strict=True)]
 
 
-RAGAS = ExportFormat("ragas", _ragas_marks, "user_input", _ragas)
-
-
-def _promptfoo_marks(row: Mapping[str, Any]) -> bool:
-    return "vars" in row and ("response" in row or "promptIdx" in row or "testIdx" in row or "error" in row)
+RAGAS = ExportFormat(
+    "ragas",
+    lambda row: "user_input" in row or ("question" in row and any(key in row for key in _EARLIER)),
+    "user_input",
+    _ragas,
+)
 
 
 def _promptfoo(rows: Rows) -> Iterator[ExportedRow]:
@@ -77,17 +74,19 @@ def _has_documents(place: Mapping[str, Any]) -> bool:
         return True
 
 
-PROMPTFOO = ExportFormat("promptfoo", _promptfoo_marks, "vars", _promptfoo, "provider.label")
+PROMPTFOO = ExportFormat(
+    "promptfoo",
+    lambda row: "vars" in row and any(key in row for key in ("response", "promptIdx", "testIdx", "error")),
+    "vars",
+    _promptfoo,
+    "provider.label",
+)
 
 
 _OUTPUTS, _CONTEXTS = ("actual_output", "actualOutput"), ("retrieval_context", "retrievalContext")
 _SEPARATOR = "|"
 # How a context is written whose source is known.
 _SOURCED = re.compile(r"deepeval_source=(?P<source>.*?),deepeval_context=(?P<text>.*)", re.DOTALL)
-
-
-def _deepeval_marks(row: Mapping[str, Any]) -> bool:
-    return "input" in row and any(key in row for key in (*_OUTPUTS, *_CONTEXTS))
 
 
 def _deepeval(rows: Rows) -> Iterator[ExportedRow]:
@@ -112,4 +111,4 @@ def _document(context: Any) -> Any:
     return {"doc_id": sourced["source"], "text": sourced["text"], "metadata": {"source": sourced["source"]}} if sourced else context
 
 
-DEEPEVAL = ExportFormat("deepeval", _deepeval_marks, "input", _deepeval)
+DEEPEVAL = ExportFormat("deepeval", lambda row: "input" in row and any(key in row for key in (*_OUTPUTS, *_CONTEXTS)), "input", _deepeval)

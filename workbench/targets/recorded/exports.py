@@ -1,7 +1,7 @@
 """Recorded replies by their questions, and the exports of other tools that they are read from."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,14 +11,15 @@ from workbench.core.display import excerpt
 from workbench.core.formatting import listed
 from workbench.datasets.draft import DatasetDraft, Rows
 from workbench.llm.replies.rejections import error_in_text, error_text, reported_error
-from workbench.records import Answer, Query, TargetHit
+from workbench.records import Answer, TargetHit
 from workbench.targets.base import TargetError
 from workbench.targets.contents import FINISHES, check_answer
+from workbench.targets.operations import OperationSession
 from workbench.targets.recorded.payloads import answer_of, documents_of, question_of
 
 
 @dataclass(frozen=True)
-class RecordedResult:
+class RecordedReply:
     """The hits and the answer to one question. None for what was not recorded, and the `error` of a request that failed.
 
     `unanswered` is the reason why a recorded reply has no answer, although the request did not fail.
@@ -33,17 +34,27 @@ class RecordedResult:
     unanswered: str = ""
 
 
-@dataclass(frozen=True)
-class RecordedResults:
-    """The results of a file, and the format as which it was read.
+class RecordedReplies(OperationSession):
+    """The replies of a file, and the format as which it was read.
 
-    `found_only` says that the format cannot express that nothing was found: a question without a result has no hits.
+    `found_only` says that the format cannot express that nothing was found: a question without a reply has no hits.
     """
 
-    format: str
-    by_id: Mapping[str, RecordedResult] = field(default_factory=dict)
-    by_text: Mapping[str, RecordedResult] = field(default_factory=dict)
-    found_only: bool = False
+    def __init__(
+        self, format_name: str, by_id: Mapping[str, RecordedReply], by_text: Mapping[str, RecordedReply], found_only: bool
+    ) -> None:
+        super().__init__(("search", "answer"), k=0)
+        self.format, self.by_id, self.by_text, self.found_only = format_name, by_id, by_text, found_only
+
+    async def call(self, role: str, values: Mapping[str, Any]) -> Any:
+        """Return the hits or the answer that was recorded for a question."""
+        if values["context"] is not None:
+            raise TargetError("a recorded answer cannot be given a context")
+        reply = self.reply(values["query_id"], values["query"])
+        value = reply.hits if role == "search" else reply.answer
+        if value is None:
+            raise TargetError("no recorded hits" if role == "search" else reply.unanswered or "no recorded answer")
+        return value
 
     # Computed once, since a file can have a million hits.
     @cached_property
@@ -63,26 +74,28 @@ class RecordedResults:
         return any(hit.text is not None or hit.start is not None for result in self._all for hit in result.hits or ())
 
     @property
-    def _all(self) -> list[RecordedResult]:
+    def _all(self) -> list[RecordedReply]:
         return [*self.by_id.values(), *self.by_text.values()]
 
-    def result(self, query: Query) -> RecordedResult:
-        """Return the result of a question. Raises TargetError if none is recorded, or only one of another wording."""
-        result = self.by_id.get(query.query_id) or self.by_text.get(_plain(query.text))
+    def reply(self, query_id: str, text: str) -> RecordedReply:
+        """Return the reply to a question. Raises TargetError if none is recorded, or only one of another wording."""
+        result = self.by_id.get(query_id) or self.by_text.get(_plain(text))
         if result is None and self.found_only:
-            return RecordedResult(self.format, hits=())
+            return RecordedReply(self.format, hits=())
         if result is None:
             raise TargetError("no recorded result")
-        if result.query is not None and _plain(result.query) != _plain(query.text):
+        if result.query is not None and _plain(result.query) != _plain(text):
             raise TargetError("the recorded result is to an earlier wording of the question")
         if result.error:
             raise TargetError(f"the recorded request failed: {excerpt(result.error, 200)}")
         return result
 
 
-def index(format_name: str, results: Iterable[RecordedResult], advice: str, draft: DatasetDraft) -> RecordedResults:
+def index(
+    format_name: str, results: Iterable[RecordedReply], advice: str, draft: DatasetDraft, found_only: bool = False
+) -> RecordedReplies:
     """Index results by their questions. Another result for a question is a fault with this advice, unless it is equal."""
-    by_id, by_text, known = dict[str, RecordedResult](), dict[str, RecordedResult](), list[RecordedResult]()
+    by_id, by_text, known = dict[str, RecordedReply](), dict[str, RecordedReply](), list[RecordedReply]()
     for result in results:
         table, kind, name = (by_text, "question", _plain(result.query)) if result.query_id is None else (by_id, "id", result.query_id)
         earlier = table.setdefault(name, result)
@@ -93,7 +106,7 @@ def index(format_name: str, results: Iterable[RecordedResult], advice: str, draf
     for result in known:
         if result.query is not None:
             by_text.setdefault(_plain(result.query), result)
-    return RecordedResults(format_name, by_id, by_text)
+    return RecordedReplies(format_name, by_id, by_text, found_only)
 
 
 def _plain(text: str | None) -> str:
@@ -149,7 +162,7 @@ class ExportFormat:
     choice: str = "a field"
 
 
-def exported_results(export: ExportFormat, rows: Rows, fields: RecordedFields, draft: DatasetDraft) -> Iterator[RecordedResult]:
+def exported_results(export: ExportFormat, rows: Rows, fields: RecordedFields, draft: DatasetDraft) -> Iterator[RecordedReply]:
     """Yield the results of a tool's rows. A row without a question, or whose documents cannot be read, is a fault."""
     for found in export.read(rows):
         question, query_id = question_of(_chosen(found, "question", fields.question)), _chosen(found, "query_id", fields.query_id)
@@ -170,13 +183,13 @@ def exported_results(export: ExportFormat, rows: Rows, fields: RecordedFields, d
             continue
         query_id = None if query_id is None else str(query_id)
         value = _chosen(found, "answer", fields.answer)
-        read = isinstance(value, RecordedResult) and not found.error
+        read = isinstance(value, RecordedReply) and not found.error
         result = replace(value, where=found.where) if read else recorded_answer(value, found.error, found.where)
         answer = result.answer and replace(result.answer, sources=hits)
         yield replace(result, query_id=query_id, query=question, hits=hits, answer=answer)
 
 
-def recorded_answer(value: Any, failure: Any = None, where: str = "") -> RecordedResult:
+def recorded_answer(value: Any, failure: Any = None, where: str = "") -> RecordedReply:
     """Return the answer in a recorded output, or the error that prevented it. `failure` is an error that was recorded beside it."""
     message = value if isinstance(value, Mapping) else {}
     finish = next((message[name] for name in FINISHES if isinstance(message.get(name), str)), None)
@@ -184,11 +197,11 @@ def recorded_answer(value: Any, failure: Any = None, where: str = "") -> Recorde
         text = answer_of(value)
         error = reported_error(value, nothing=not (text or "").strip()) or error_in_text(text or "")
         if failure or error:
-            return RecordedResult(where, error=str(failure) if failure or not error else error_text(error[1]))
+            return RecordedReply(where, error=str(failure) if failure or not error else error_text(error[1]))
         truncated = check_answer(text or "", finish, message)
     except TargetError as reason:
-        return RecordedResult(where, unanswered=str(reason))
-    return RecordedResult(where, answer=None if text is None else Answer(text=text, truncated=truncated))
+        return RecordedReply(where, unanswered=str(reason))
+    return RecordedReply(where, answer=None if text is None else Answer(text=text, truncated=truncated))
 
 
 def value_at(row: Row, path: str) -> Any:
@@ -209,20 +222,14 @@ def chosen_rows(rows: Numbered, where: Mapping[str, str], path: str, draft: Data
     """Return the rows whose values are these. Without any such row, the values of the first field are a fault."""
     for name, wanted in where.items():
         values = [value_at(row, name) for row, _ in rows]
-        kept = [row for row, value in zip(rows, values, strict=True) if _same(value, wanted)]
+        same = [str(value) == wanted or (isinstance(value, bool) and str(value).lower() == wanted.lower()) for value in values]
+        kept = [row for row, value, chosen in zip(rows, values, same, strict=True) if chosen and value is not None]
         if rows and not kept:
             known = sorted({str(value) for value in values if value is not None})
-            draft.fault(path, f"has no row whose {name} is {wanted!r}; {_there(known, rows[0][0])}")
+            there = f"it is {listed([repr(value) for value in known])}" if known else f"the keys of its rows are {_keys(rows[0][0])}"
+            draft.fault(path, f"has no row whose {name} is {wanted!r}; {there}")
         rows = kept
     return rows
-
-
-def _there(known: list[str], row: Row) -> str:
-    return f"it is {listed([repr(value) for value in known])}" if known else f"the keys of its rows are {_keys(row)}"
-
-
-def _same(value: Any, wanted: str) -> bool:
-    return value is not None and (str(value) == wanted or (isinstance(value, bool) and str(value).lower() == wanted.lower()))
 
 
 def _chosen(found: ExportedRow, name: str, path: str) -> Any:

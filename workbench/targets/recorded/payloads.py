@@ -96,9 +96,11 @@ def _documents_inside(value: Mapping[str, Any]) -> tuple[TargetHit, ...] | None:
 def _text_in(value: Any, wanted: _Wanted, alone: bool, depth: int) -> str | None:
     """Return the text in a value: `alone` says that a mapping's only text counts under a key that is not known."""
     if isinstance(value, str):
-        inner = _parsed(value)
-        found = _text_in(inner, wanted, False, depth - 1) if isinstance(inner, Mapping) and depth else None
-        return found or value
+        try:  # an answer may begin with a brace too
+            inner = json.loads(value) if depth and value.lstrip().startswith("{") else None
+        except (ValueError, RecursionError):
+            return value
+        return (_text_in(inner, wanted, False, depth - 1) if isinstance(inner, Mapping) else None) or value
     if depth == 0:
         return None
     if isinstance(value, list):
@@ -132,10 +134,6 @@ def _joined_texts(parts: list[Any]) -> str | None:
     return "".join(text for text in texts if isinstance(text, str)) or None
 
 
-def _answer_of_parts(parts: list[Any]) -> str | None:
-    return text_of_parts(parts) if is_content(parts) else _joined_texts(parts)
-
-
 def _only_text(value: Mapping[str, Any]) -> str | None:
     texts = [item for item in value.values() if isinstance(item, str)]
     return texts[0] if len(texts) == 1 else None
@@ -143,25 +141,16 @@ def _only_text(value: Mapping[str, Any]) -> str | None:
 
 def _only_answer(value: Mapping[str, Any]) -> str | None:
     """Return the only text that can be an answer. An output with the key of an answer, but without its text, has none."""
-    return None if any(key in value for key in _ANSWERS) else _only_text({key: item for key, item in value.items() if not _is_other(key)})
-
-
-def _is_other(key: str) -> bool:
-    words = [word.lower() for word in _WORD.findall(key)]
-    other = any(map(_NO_ANSWER.fullmatch, words)) or (bool(words) and _NO_ANSWER_LAST.fullmatch(words[-1]) is not None)
-    return other and not _ANSWER_WORDS & set(words)
+    others = set()
+    for key in value:
+        words = [word.lower() for word in _WORD.findall(key)]
+        if any(map(_NO_ANSWER.fullmatch, words)) or (words and _NO_ANSWER_LAST.fullmatch(words[-1])):
+            others |= set() if _ANSWER_WORDS & set(words) else {key}
+    return None if any(key in value for key in _ANSWERS) else _only_text({key: item for key, item in value.items() if key not in others})
 
 
 _QUESTION = _Wanted(_QUESTIONS, _USERS, _only_text, _joined_texts)
-_ANSWER = _Wanted(_ANSWERS, _MODELS, _only_answer, _answer_of_parts)
-
-
-def _parsed(text: str) -> Any:
-    """Parse a text that is a JSON object, or return None. An answer may begin with a brace too."""
-    try:
-        return json.loads(text) if text.lstrip().startswith("{") else None
-    except (ValueError, RecursionError):
-        return None
+_ANSWER = _Wanted(_ANSWERS, _MODELS, _only_answer, lambda parts: text_of_parts(parts) if is_content(parts) else _joined_texts(parts))
 
 
 def _unwrapped(value: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -188,16 +177,13 @@ def _hit(item: Any, place: int) -> TargetHit:
             item = inner
     metadata = structured(item.get("metadata"), "the metadata of a document")
     metadata = metadata if isinstance(metadata, Mapping) else {}
-    doc_id, text, score = _id((item, metadata)), _first((item,), _TEXTS, str), _first((item, around), _SCORES, int | float)
+    ids = (place.get(key) for keys in (_IDS, _CHUNK_IDS) for place in (item, metadata) for key in keys)
+    doc_id = next((str(value) for value in ids if isinstance(value, str | int) and not isinstance(value, bool) and value != ""), None)
+    text, score = _first((item,), _TEXTS, str), _first((item, around), _SCORES, int | float)
     if doc_id is None and text is None and not metadata:
         raise ValueError(f"has the keys {', '.join(map(repr, item))} in document {place}, and none is its text or its id")
     finite = score if score is not None and not isinstance(score, bool) and math.isfinite(score) else None
     return TargetHit(doc_id=doc_id, text=text, score=None if finite is None else float(finite), metadata=metadata)
-
-
-def _id(places: Sequence[Mapping[str, Any]]) -> str | None:
-    found = (place.get(key) for keys in (_IDS, _CHUNK_IDS) for place in places for key in keys)
-    return next((str(value) for value in found if isinstance(value, str | int) and not isinstance(value, bool) and value != ""), None)
 
 
 def _first(places: Iterable[Mapping[str, Any]], keys: Sequence[str], kind: Any) -> Any:

@@ -4,15 +4,12 @@ import asyncio
 import functools
 import json
 import math
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from functools import lru_cache
-from itertools import groupby
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-import numpy as np
 from pydantic import Field
 
 from workbench.answering.answer_file import CHECKS, Checks, key_fault, refused_of, variant_fault
@@ -22,18 +19,18 @@ from workbench.core.fingerprint import file_digest
 from workbench.core.formatting import listed
 from workbench.datasets.draft import DatasetDraft, Rows
 from workbench.datasets.formats.table_rows import read_rows
-from workbench.datasets.formats.trec import NOT_SCORED, ScoredDoc, read_run
+from workbench.datasets.formats.trec import NOT_SCORED, read_run
 from workbench.datasets.lines import json_lines, objects, parse_json, read_text, reason
 from workbench.errors import InputError
-from workbench.records import Answer, Passage, Query, TargetHit
+from workbench.records import Answer, Query, TargetHit
 from workbench.targets.base import System, Target, TargetDownError, TargetError, TargetResources
 from workbench.targets.recorded.evaluators import DEEPEVAL, PROMPTFOO, RAGAS
 from workbench.targets.recorded.exports import (
     ExportFormat,
     Numbered,
     RecordedFields,
-    RecordedResult,
-    RecordedResults,
+    RecordedReplies,
+    RecordedReply,
     chosen_rows,
     exported_results,
     index,
@@ -42,11 +39,14 @@ from workbench.targets.recorded.traces.otlp import BINARY, protobuf_json
 from workbench.targets.recorded.traces.tool_exports import export_of
 from workbench.targets.recorded.traces.trace import TRACE_FORMATS
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 _EXAMPLE = '{"query_id": "q1", "hits": [{"doc_id": "d1", "score": 0.9}], "answer": "a text"}'
 _FIELDS = ("doc_id", "text", "score", "start", "end", "metadata")
 
 
-def own_results(rows: Rows, draft: DatasetDraft) -> Iterator[RecordedResult]:
+def own_results(rows: Rows, draft: DatasetDraft) -> Iterator[RecordedReply]:
     """Yield the results of rows. Those under another condition than `retrieved` are checked and left out."""
     for row, where in rows:
         if fault := _fault(row):
@@ -55,7 +55,7 @@ def own_results(rows: Rows, draft: DatasetDraft) -> Iterator[RecordedResult]:
             yield _result(row, where)
 
 
-def _result(row: Mapping[str, Any], where: str) -> RecordedResult:
+def _result(row: Mapping[str, Any], where: str) -> RecordedReply:
     hits, sources = (tuple(map(_hit, row[key])) if row.get(key) is not None else None for key in ("hits", "sources"))
     answer = None
     if "answer" in row:
@@ -63,7 +63,7 @@ def _result(row: Mapping[str, Any], where: str) -> RecordedResult:
         used = hits if sources is None else sources
         confidence, truncated = row.get("confidence"), row.get("truncated")
         answer = Answer(text=row["answer"], sources=used, refused=refused_of(row), confidence=confidence, truncated=truncated)
-    return RecordedResult(where, row.get("query_id"), row.get("query"), hits, answer)
+    return RecordedReply(where, row.get("query_id"), row.get("query"), hits, answer)
 
 
 def _hit(value: Mapping[str, Any] | str) -> TargetHit:
@@ -101,27 +101,23 @@ def _hit_fault(hit: Mapping[str, Any] | str) -> str:
     return ""
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
 def _is_position(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def _are_hits(value: object) -> bool:
-    return value is None or (isinstance(value, list) and all(isinstance(item, str | dict) for item in value))
 
 
 _HIT_CHECKS: Mapping[str, Callable[[object], bool]] = {
     "doc_id": lambda value: isinstance(value, str) and bool(value),
     "text": lambda value: isinstance(value, str),
-    "score": _is_number,
+    "score": lambda value: isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value),
     "start": _is_position,
     "end": _is_position,
     "metadata": lambda value: isinstance(value, dict),
 }
-_CHECKS: Checks = {**CHECKS, **dict.fromkeys(("hits", "sources"), (_are_hits, 'a list such as [{"doc_id": "d1", "text": "…"}]'))}
+_HITS_CHECK = (
+    lambda value: value is None or (isinstance(value, list) and all(isinstance(item, str | dict) for item in value)),
+    'a list such as [{"doc_id": "d1", "text": "…"}]',
+)
+_CHECKS: Checks = {**CHECKS, "hits": _HITS_CHECK, "sources": _HITS_CHECK}
 
 
 RecordedFormat = Literal[
@@ -142,28 +138,30 @@ _OWN = "jsonl"
 @functools.lru_cache(maxsize=4)
 def read_results(
     path: str, format_name: RecordedFormat, fields: RecordedFields, where: tuple[tuple[str, str], ...], _state: FileState
-) -> RecordedResults:
+) -> RecordedReplies:
     """Read a file again whenever its time or size changes. Raises InputError for the first bad row, or for a file without results."""
     file, draft = Path(path), DatasetDraft("results")
     if format_name == "trec" or (format_name == "auto" and file.suffix.lower() not in _ROWS):
         _refuse(path, "trec", fields, where)
-        return replace(index("trec", _ranked(read_run(file)), "remove one of them", draft), found_only=True)
+        return index("trec", _ranked(read_run(file)), "remove one of them", draft, found_only=True)
     rows = chosen_rows(_rows(file, draft), dict(where), path, draft)
     draft.raise_first()
-    export = _export(rows, format_name)
-    name, results = _OWN, own_results(rows, draft)
-    if export is None:
-        _refuse(path, name, fields)
+    if format_name == "auto":
+        keys = {key: value for row, _ in rows[:_SAMPLE] for key, value in row.items()}
+        export = next((export for export in _EXPORTS.values() if export.marks(keys)), None)
     else:
-        name, results = export.name, exported_results(export, rows, fields, draft)
-    choice = "a field" if export is None else export.choice
+        export = _EXPORTS.get(format_name)
+    if export is None:
+        _refuse(path, _OWN, fields)
+        name, choice, results = _OWN, "a field", own_results(rows, draft)
+    else:
+        name, choice, results = export.name, export.choice, exported_results(export, rows, fields, draft)
     found = index(name, results, "remove one of them" + (f", or choose rows with where: {{{choice}: its value}}" if choice else ""), draft)
     draft.raise_first()
     if not (found.searches or found.answers) and not any(result.error for result in (*found.by_id.values(), *found.by_text.values())):
-        keys = listed([repr(key) for key in dict.fromkeys(key for row, _ in rows[:_SAMPLE] for key in row)], 12)
-        raise InputError(
-            f"{path} has neither hits nor answers, read as {name}", f"the keys of its rows are {keys}" if rows else "add a row"
-        )
+        names = listed([repr(key) for key in dict.fromkeys(key for row, _ in rows[:_SAMPLE] for key in row)], 12)
+        fix = f"the keys of its rows are {names}" if rows else "add a row"
+        raise InputError(f"{path} has neither hits nor answers, read as {name}", fix)
     return found
 
 
@@ -178,15 +176,12 @@ def _rows(file: Path, draft: DatasetDraft) -> Numbered:
     if suffix in _TABLES:
         return list(read_rows(file, draft)[1])
     if suffix in BINARY:
-        return list(_binary_rows(file, draft))
+        try:
+            return [(protobuf_json(draft.read_bytes(file), "traces"), str(file))]
+        except ValueError as error:
+            draft.fault(str(file), f"is not OTLP ({error})")
+            return []
     return list(_json_rows(file, draft) if suffix == ".json" else json_lines(file, draft))
-
-
-def _binary_rows(file: Path, draft: DatasetDraft) -> Rows:
-    try:
-        yield protobuf_json(draft.read_bytes(file), "traces"), str(file)
-    except ValueError as error:
-        draft.fault(str(file), f"is not OTLP ({error})")
 
 
 def _json_rows(file: Path, draft: DatasetDraft) -> Rows:
@@ -217,22 +212,14 @@ def _is_object(line: str) -> bool:
         return False
 
 
-def _export(rows: Numbered, format_name: RecordedFormat) -> ExportFormat | None:
-    """Return the tool whose export the rows are, or None for Workbench's own form."""
-    if format_name != "auto":
-        return _EXPORTS.get(format_name)
-    keys: dict[str, Any] = {key: value for row, _ in rows[:_SAMPLE] for key, value in row.items()}
-    return next((export for export in _EXPORTS.values() if export.marks(keys)), None)
-
-
-def _ranked(run: Iterable[ScoredDoc]) -> Iterator[RecordedResult]:
+def _ranked(run: "pd.DataFrame") -> Iterator[RecordedReply]:
     """Yield the hits of each question of a run in the order of trec_eval, which reads no rank: by falling score (a 32-bit float), then by falling id."""
-    by_id = sorted(run, key=lambda line: line.doc_id.encode(), reverse=True)
-    ordered = sorted(by_id, key=lambda line: (line.query_id, -np.float32(line.score)))
-    for query_id, lines in groupby(ordered, key=lambda line: line.query_id):
-        hits = tuple(TargetHit(doc_id=line.doc_id, score=line.score) for line in lines)
+    by_id = run.sort_values("doc_id", key=lambda ids: ids.map(str.encode), ascending=False)
+    ordered = by_id.assign(single=by_id["score"].astype("float32")).sort_values("single", ascending=False, kind="stable")
+    for query_id, lines in ordered.groupby("query_id"):
+        hits = tuple(TargetHit(doc_id=doc_id, score=score) for doc_id, score in zip(lines["doc_id"], lines["score"], strict=True))
         error = f"the run has the line {NOT_SCORED}" if any(hit.doc_id == NOT_SCORED for hit in hits) else ""
-        yield RecordedResult(query_id, query_id, hits=hits, error=error)
+        yield RecordedReply(str(query_id), str(query_id), hits=hits, error=error)
 
 
 class RecordedTarget(Target):
@@ -296,16 +283,16 @@ class RecordedTarget(Target):
             results = await asyncio.to_thread(self._results)
         except InputError as error:
             raise TargetDownError(str(error)) from error
-        yield RecordedSession(results)
+        yield results
 
     def recorded_hits(self, query: Query) -> Sequence[TargetHit]:
         """Return all hits that were recorded for a question. Raises InputError if the file cannot be read."""
         try:
-            return self._results().result(query).hits or ()
+            return self._results().reply(query.query_id, query.text).hits or ()
         except TargetError:
             return ()
 
-    def _results(self) -> RecordedResults:
+    def _results(self) -> RecordedReplies:
         return read_results(self.path, self.format, self.fields, tuple(sorted(self.where.items())), self._state())
 
     def _state(self) -> FileState:
@@ -313,29 +300,6 @@ class RecordedTarget(Target):
             return file_state(Path(self.path))
         except OSError as error:
             raise InputError(f"target {self.name!r}: {self.path} cannot be read ({error.strerror})", "correct path") from None
-
-
-class RecordedSession(System):
-    """The results of a file."""
-
-    def __init__(self, results: RecordedResults) -> None:
-        self._results = results
-
-    async def search(self, query: Query, k: int) -> Sequence[TargetHit]:
-        """Return the first k hits that were recorded for a question."""
-        hits = self._results.result(query).hits
-        if hits is None:
-            raise TargetError("no recorded hits")
-        return hits[:k]
-
-    async def answer(self, query: Query, context: Sequence[Passage] | None = None) -> Answer:
-        """Return the answer that was recorded for a question."""
-        if context is not None:
-            raise TargetError("a recorded answer cannot be given a context")
-        result = self._results.result(query)
-        if result.answer is None:
-            raise TargetError(result.unanswered or "no recorded answer")
-        return result.answer
 
 
 @lru_cache(maxsize=16)
