@@ -19,7 +19,7 @@ from workbench.targets.recorded.payloads import answer_of, documents_of, questio
 
 
 @dataclass(frozen=True)
-class RecordedReply:
+class RecordedResponse:
     """The hits and the answer to one question. None for what was not recorded, and the `error` of a request that failed.
 
     `unanswered` is the reason why a recorded reply has no answer, although the request did not fail.
@@ -34,14 +34,14 @@ class RecordedReply:
     unanswered: str = ""
 
 
-class RecordedReplies(OperationSession):
+class RecordedResponses(OperationSession):
     """The replies of a file, and the format as which it was read.
 
     `found_only` says that the format cannot express that nothing was found: a question without a reply has no hits.
     """
 
     def __init__(
-        self, format_name: str, by_id: Mapping[str, RecordedReply], by_text: Mapping[str, RecordedReply], found_only: bool
+        self, format_name: str, by_id: Mapping[str, RecordedResponse], by_text: Mapping[str, RecordedResponse], found_only: bool
     ) -> None:
         super().__init__(("search", "answer"), k=0)
         self.format, self.by_id, self.by_text, self.found_only = format_name, by_id, by_text, found_only
@@ -74,14 +74,14 @@ class RecordedReplies(OperationSession):
         return any(hit.text is not None or hit.start is not None for result in self._all for hit in result.hits or ())
 
     @property
-    def _all(self) -> list[RecordedReply]:
+    def _all(self) -> list[RecordedResponse]:
         return [*self.by_id.values(), *self.by_text.values()]
 
-    def reply(self, query_id: str, text: str) -> RecordedReply:
+    def reply(self, query_id: str, text: str) -> RecordedResponse:
         """Return the reply to a question. Raises TargetError if none is recorded, or only one of another wording."""
         result = self.by_id.get(query_id) or self.by_text.get(_plain(text))
         if result is None and self.found_only:
-            return RecordedReply(self.format, hits=())
+            return RecordedResponse(self.format, hits=())
         if result is None:
             raise TargetError("no recorded result")
         if result.query is not None and _plain(result.query) != _plain(text):
@@ -92,10 +92,10 @@ class RecordedReplies(OperationSession):
 
 
 def index(
-    format_name: str, results: Iterable[RecordedReply], advice: str, draft: DatasetDraft, found_only: bool = False
-) -> RecordedReplies:
+    format_name: str, results: Iterable[RecordedResponse], advice: str, draft: DatasetDraft, found_only: bool = False
+) -> RecordedResponses:
     """Index results by their questions. Another result for a question is a fault with this advice, unless it is equal."""
-    by_id, by_text, known = dict[str, RecordedReply](), dict[str, RecordedReply](), list[RecordedReply]()
+    by_id, by_text, known = dict[str, RecordedResponse](), dict[str, RecordedResponse](), list[RecordedResponse]()
     for result in results:
         table, kind, name = (by_text, "question", _plain(result.query)) if result.query_id is None else (by_id, "id", result.query_id)
         earlier = table.setdefault(name, result)
@@ -106,7 +106,7 @@ def index(
     for result in known:
         if result.query is not None:
             by_text.setdefault(_plain(result.query), result)
-    return RecordedReplies(format_name, by_id, by_text, found_only)
+    return RecordedResponses(format_name, by_id, by_text, found_only)
 
 
 def _plain(text: str | None) -> str:
@@ -162,7 +162,7 @@ class ExportFormat:
     choice: str = "a field"
 
 
-def exported_results(export: ExportFormat, rows: Rows, fields: RecordedFields, draft: DatasetDraft) -> Iterator[RecordedReply]:
+def exported_results(export: ExportFormat, rows: Rows, fields: RecordedFields, draft: DatasetDraft) -> Iterator[RecordedResponse]:
     """Yield the results of a tool's rows. A row without a question, or whose documents cannot be read, is a fault."""
     for found in export.read(rows):
         question, query_id = question_of(_chosen(found, "question", fields.question)), _chosen(found, "query_id", fields.query_id)
@@ -183,13 +183,13 @@ def exported_results(export: ExportFormat, rows: Rows, fields: RecordedFields, d
             continue
         query_id = None if query_id is None else str(query_id)
         value = _chosen(found, "answer", fields.answer)
-        read = isinstance(value, RecordedReply) and not found.error
+        read = isinstance(value, RecordedResponse) and not found.error
         result = replace(value, where=found.where) if read else recorded_answer(value, found.error, found.where)
         answer = result.answer and replace(result.answer, sources=hits)
         yield replace(result, query_id=query_id, query=question, hits=hits, answer=answer)
 
 
-def recorded_answer(value: Any, failure: Any = None, where: str = "") -> RecordedReply:
+def recorded_answer(value: Any, failure: Any = None, where: str = "") -> RecordedResponse:
     """Return the answer in a recorded output, or the error that prevented it. `failure` is an error that was recorded beside it."""
     message = value if isinstance(value, Mapping) else {}
     finish = next((message[name] for name in FINISHES if isinstance(message.get(name), str)), None)
@@ -197,11 +197,11 @@ def recorded_answer(value: Any, failure: Any = None, where: str = "") -> Recorde
         text = answer_of(value)
         error = reported_error(value, nothing=not (text or "").strip()) or error_in_text(text or "")
         if failure or error:
-            return RecordedReply(where, error=str(failure) if failure or not error else error_text(error[1]))
+            return RecordedResponse(where, error=str(failure) if failure or not error else error_text(error[1]))
         truncated = check_answer(text or "", finish, message)
     except TargetError as reason:
-        return RecordedReply(where, unanswered=str(reason))
-    return RecordedReply(where, answer=None if text is None else Answer(text=text, truncated=truncated))
+        return RecordedResponse(where, unanswered=str(reason))
+    return RecordedResponse(where, answer=None if text is None else Answer(text=text, truncated=truncated))
 
 
 def value_at(row: Row, path: str) -> Any:

@@ -29,8 +29,8 @@ from workbench.targets.recorded.exports import (
     ExportFormat,
     Numbered,
     RecordedFields,
-    RecordedReplies,
-    RecordedReply,
+    RecordedResponse,
+    RecordedResponses,
     chosen_rows,
     exported_results,
     index,
@@ -46,7 +46,7 @@ _EXAMPLE = '{"query_id": "q1", "hits": [{"doc_id": "d1", "score": 0.9}], "answer
 _FIELDS = ("doc_id", "text", "score", "start", "end", "metadata")
 
 
-def own_results(rows: Rows, draft: DatasetDraft) -> Iterator[RecordedReply]:
+def own_results(rows: Rows, draft: DatasetDraft) -> Iterator[RecordedResponse]:
     """Yield the results of rows. Those under another condition than `retrieved` are checked and left out."""
     for row, where in rows:
         if fault := _fault(row):
@@ -55,7 +55,7 @@ def own_results(rows: Rows, draft: DatasetDraft) -> Iterator[RecordedReply]:
             yield _result(row, where)
 
 
-def _result(row: Mapping[str, Any], where: str) -> RecordedReply:
+def _result(row: Mapping[str, Any], where: str) -> RecordedResponse:
     hits, sources = (tuple(map(_hit, row[key])) if row.get(key) is not None else None for key in ("hits", "sources"))
     answer = None
     if "answer" in row:
@@ -63,7 +63,7 @@ def _result(row: Mapping[str, Any], where: str) -> RecordedReply:
         used = hits if sources is None else sources
         confidence, truncated = row.get("confidence"), row.get("truncated")
         answer = Answer(text=row["answer"], sources=used, refused=refused_of(row), confidence=confidence, truncated=truncated)
-    return RecordedReply(where, row.get("query_id"), row.get("query"), hits, answer)
+    return RecordedResponse(where, row.get("query_id"), row.get("query"), hits, answer)
 
 
 def _hit(value: Mapping[str, Any] | str) -> TargetHit:
@@ -138,7 +138,7 @@ _OWN = "jsonl"
 @functools.lru_cache(maxsize=4)
 def read_results(
     path: str, format_name: RecordedFormat, fields: RecordedFields, where: tuple[tuple[str, str], ...], _state: FileState
-) -> RecordedReplies:
+) -> RecordedResponses:
     """Read a file again whenever its time or size changes. Raises InputError for the first bad row, or for a file without results."""
     file, draft = Path(path), DatasetDraft("results")
     if format_name == "trec" or (format_name == "auto" and file.suffix.lower() not in _ROWS):
@@ -212,14 +212,14 @@ def _is_object(line: str) -> bool:
         return False
 
 
-def _ranked(run: "pd.DataFrame") -> Iterator[RecordedReply]:
+def _ranked(run: "pd.DataFrame") -> Iterator[RecordedResponse]:
     """Yield the hits of each question of a run in the order of trec_eval, which reads no rank: by falling score (a 32-bit float), then by falling id."""
     by_id = run.sort_values("doc_id", key=lambda ids: ids.map(str.encode), ascending=False)
     ordered = by_id.assign(single=by_id["score"].astype("float32")).sort_values("single", ascending=False, kind="stable")
     for query_id, lines in ordered.groupby("query_id"):
         hits = tuple(TargetHit(doc_id=doc_id, score=score) for doc_id, score in zip(lines["doc_id"], lines["score"], strict=True))
         error = f"the run has the line {NOT_SCORED}" if any(hit.doc_id == NOT_SCORED for hit in hits) else ""
-        yield RecordedReply(str(query_id), str(query_id), hits=hits, error=error)
+        yield RecordedResponse(str(query_id), str(query_id), hits=hits, error=error)
 
 
 class RecordedTarget(Target):
@@ -292,7 +292,7 @@ class RecordedTarget(Target):
         except TargetError:
             return ()
 
-    def _results(self) -> RecordedReplies:
+    def _results(self) -> RecordedResponses:
         return read_results(self.path, self.format, self.fields, tuple(sorted(self.where.items())), self._state())
 
     def _state(self) -> FileState:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from workbench.llm.base import finish_of
 from workbench.records import TargetHit
-from workbench.targets.recorded.exports import RecordedReply, recorded_answer, value_at
+from workbench.targets.recorded.exports import RecordedResponse, recorded_answer, value_at
 from workbench.targets.recorded.payloads import documents_of, question_of, structured
 from workbench.targets.recorded.traces.otlp import TraceEvent, TraceSpan
 
@@ -154,7 +154,7 @@ class TraceStep:
     start: int
     end: int
     query: str | None
-    reply: RecordedReply
+    reply: RecordedResponse
     hits: tuple[TargetHit, ...] | None
     error: str
     facts: Mapping[str, Any]
@@ -177,7 +177,7 @@ def step_of(span: TraceSpan) -> TraceStep:
         read = text_in if value_at(attributes, f"{name}.mime_type") == "text/plain" else payload
         attributes[f"{name}.value"] = read(attributes, f"{name}.value")
     kind = _KINDS.get(str(first_value(attributes, *_KIND_ATTRIBUTES)).lower(), "other")
-    reply, hits, fault = RecordedReply(""), None, ""
+    reply, hits, fault = RecordedResponse(""), None, ""
     try:
         hits = _hits(attributes, kind)
     except (ValueError, RecursionError) as error:
@@ -291,7 +291,7 @@ def _hits(attributes: Mapping[str, Any], kind: StepKind) -> tuple[TargetHit, ...
     return recorded and tuple(replace(hit, text=None) if hit.text == REDACTED else hit for hit in recorded)
 
 
-def _facts(attributes: Mapping[str, Any], reply: RecordedReply) -> dict[str, Any]:
+def _facts(attributes: Mapping[str, Any], reply: RecordedResponse) -> dict[str, Any]:
     reasons = payload(attributes, *_FINISHES)
     reasons = [reason for reason in (reasons if isinstance(reasons, list) else [reasons]) if isinstance(reason, str)]
     truncated = any(finish_of(reason) == "length" for reason in reasons) if reasons else reply.answer and reply.answer.truncated

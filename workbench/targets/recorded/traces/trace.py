@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from workbench.datasets.draft import Rows
 from workbench.records import TargetHit
-from workbench.targets.recorded.exports import ExportedRow, ExportFormat, RecordedReply, Row
+from workbench.targets.recorded.exports import ExportedRow, ExportFormat, RecordedResponse, Row
 from workbench.targets.recorded.traces.otlp import TraceEvent, TraceSpan
 from workbench.targets.recorded.traces.steps import StepKind, TraceStep, captured_attributes, records_call, step_of
 from workbench.targets.recorded.traces.tool_exports import TRACE_EXPORTS, export_of
@@ -120,7 +120,7 @@ class RecordedTrace:
         inner = (step for kind in (*_MAIN, "reranking", "embedding") for step in self.of(kind))
         return next((step.query for step in (*self._around(), *inner, self.root) if step.query), None)
 
-    def _reply(self) -> RecordedReply:
+    def _reply(self) -> RecordedResponse:
         replies = (step.reply for step in (*self._around(), *reversed(self.of("generation")), self.root))
         return next(filter(_text, replies), self.root.reply)
 
@@ -147,7 +147,7 @@ def _reranked(hits: Sequence[TargetHit], found: Sequence[FoundHit], last: int) -
         yield replace(hit, text=other.text if hit.text is None else hit.text, metadata=hit.metadata or other.metadata), place
 
 
-def _text(reply: RecordedReply) -> str | None:
+def _text(reply: RecordedResponse) -> str | None:
     return reply.answer.text if reply.answer and reply.answer.text.strip() else None
 
 
