@@ -12,8 +12,6 @@ from workbench.llm.base import CallFailure, Reply, end_of, unfinished
 from workbench.llm.replies.answers import UnreadableContentError, answered, content_text, has_reasoning
 from workbench.targets.base import BrokenOffError, TargetError
 
-# Where a message says why it ended.
-FINISHES = ("finish_reason", "stop_reason", "done_reason")
 _MARKS = frozenset({"type", "text", "thought"})
 
 

@@ -9,7 +9,6 @@ from workbench.llm.replies.rejections import DECLARING, error_in_text, error_tex
 from workbench.records import Answer, TargetHit
 from workbench.targets.base import TargetError
 from workbench.targets.contents import (
-    FINISHES,
     attributes,
     check_answer,
     described,
@@ -22,6 +21,20 @@ from workbench.targets.contents import (
     text_of_parts,
     whole,
 )
+from workbench.targets.field_names import (
+    ANSWERS,
+    BESIDE,
+    CHUNK_IDS,
+    DOC_IDS,
+    ENDS,
+    FINISHES,
+    HITS,
+    PASSAGES,
+    SCORES,
+    SOURCES,
+    STARTS,
+    TEXTS,
+)
 
 # What a hit that is a text stands for.
 Strings = Literal["ids", "texts"]
@@ -31,16 +44,8 @@ HIT_FORMS = (
     "or a mapping of ids to scores"
 )
 _IF_ANSWER = "if it is an answer, ask for metrics of answers, such as answer_recall"
-# Where an answer names its sources, and a result its hits. Texts under the first names are passages, whatever `hits` says.
-_PASSAGES = ("contexts", "context", "retrieved_contexts")
-SOURCES = ("sources", "source_documents", "source_nodes", *_PASSAGES, "hits", "documents", "retrieved", "results")
-_LISTS = (*SOURCES, "docs", "nodes", "matches", "chunks")
-IDS, LATER_IDS = ("doc_id", "document_id", "docid", "docno", "ref_doc_id"), ("id", "_id", "node_id")
-TEXTS = ("page_content", "text", "content", "chunk", "passage", "body", "document")
-SCORES = ("score", "similarity", "relevance_score")
-STARTS, ENDS = ("start", "start_index", "start_char_idx"), ("end", "end_index", "end_char_idx")
 _LONGEST_ERROR = 300
-_READ = {*IDS, *LATER_IDS, *TEXTS, *SCORES, *STARTS, *ENDS, "metadata"}
+_READ = {*DOC_IDS, *CHUNK_IDS, *TEXTS, *SCORES, *STARTS, *ENDS, "metadata"}
 
 
 def hits_of(value: object, strings: Strings, most: int | None = None) -> tuple[TargetHit, ...]:
@@ -50,11 +55,11 @@ def hits_of(value: object, strings: Strings, most: int | None = None) -> tuple[T
     if isinstance(value, Mapping) and (not value or all(number(score) is not None for score in value.values())):
         ranked = sorted(value.items(), key=lambda pair: -(number(pair[1]) or 0))
         return tuple(_hit(pair, "ids") for pair in ranked[:most])
-    for name in _LISTS:
+    for name in HITS:
         if not isinstance(value, str | bytes | list | tuple) and isinstance(found := read(value, name), list | tuple):
             if not found:
                 raise_reported(value)
-            return hits_of(found, "texts" if name in _PASSAGES else strings, most)
+            return hits_of(found, "texts" if name in PASSAGES else strings, most)
     if hasattr(value, "columns") and hasattr(value, "to_dict"):  # pandas
         table: Any = value
         value = (table if most is None else table.head(most)).to_dict("records")
@@ -95,7 +100,7 @@ def _fields(item: Any) -> TargetHit:
     metadata = read(item, "metadata")
     metadata = metadata if isinstance(metadata, Mapping) else {}
     text = next((str(found) for name in TEXTS if isinstance(found := read(item, name), str)), None)
-    doc_id = identifier(read(item, *IDS)) or identifier(read(metadata, *IDS)) or identifier(read(item, *LATER_IDS))
+    doc_id = identifier(read(item, *DOC_IDS)) or identifier(read(metadata, *DOC_IDS)) or identifier(read(item, *CHUNK_IDS))
     if doc_id is None and text is None and not metadata:
         raise TargetError(f"a hit is {described(item)}, without an id or a text; {HIT_FORMS}")
     start, end = (whole(found if (found := read(item, *names)) is not None else read(metadata, *names)) for names in (STARTS, ENDS))
@@ -109,8 +114,6 @@ def _fields(item: Any) -> TargetHit:
 
 
 FORMS = "return a text, a pair of a text and its sources, or a mapping or an object with an answer, and sources if it names any"
-_BESIDE = ("reasoning_content", "reasoning", "thinking", "tool_calls", "function_call", "refusal")
-_ANSWERS = ("answer", "generated_answer", "response", "output", "result", "content", "text")
 
 
 def answer_of(value: object, strings: Strings, most: int | None = None) -> Answer:
@@ -148,7 +151,7 @@ def text_of(value: object) -> str | None:
     if isinstance(value, list):
         texts = bool(value) and all(isinstance(each, str) for each in value)
         return text_of_parts(value) if texts or is_content(value) else None
-    for name in _ANSWERS:
+    for name in ANSWERS:
         if (found := read(value, name)) is not None and not callable(found):
             return text_of(found)
     return None
@@ -170,7 +173,7 @@ def _use(answer: object, text: str | None) -> Mapping[str, Any]:
     if isinstance(answer, str):
         return {}
     # A chat message in the answer has the usage of the model.
-    inner = read(answer, *_ANSWERS)
+    inner = read(answer, *ANSWERS)
     value = inner if has(inner, "usage_metadata") else answer
     usage, metadata = read(value, "usage_metadata") or value, read(value, "response_metadata") or {}
     model = read(value, "model") or read(metadata, "model_name", "model")
@@ -189,6 +192,6 @@ def _cut(value: object, text: str) -> bool | None:
     """Return whether an answer was cut off, None if it does not say. Raises TargetError with the reason why it is no answer."""
     metadata, further = read(value, "response_metadata") or {}, read(value, "additional_kwargs") or {}
     finish = read(value, *FINISHES) or read(metadata, *FINISHES)
-    content = read(value, *_ANSWERS)
-    fields = {name: found for name in _BESIDE if (found := read(value, name) or read(further, name)) and not callable(found)}
+    content = read(value, *ANSWERS)
+    fields = {name: found for name in BESIDE if (found := read(value, name) or read(further, name)) and not callable(found)}
     return check_answer(text, finish if isinstance(finish, str) else None, {**fields, "content": content})

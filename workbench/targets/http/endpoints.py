@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, JsonValue
 
-from workbench.targets.contents import FINISHES
+from workbench.targets.field_names import FINISHES, HIT_PATHS
 from workbench.targets.operations import (
     AnswerOperation,
     DocumentsOperation,
@@ -134,14 +134,6 @@ class RemoveEndpoint(RemoveOperation, DocumentsEndpoint):
 Preset = Literal["openai-chat", "openai-chat-stream", "langserve", "langserve-stream", "query"]
 
 # Several paths are alternatives.
-_HIT_FIELDS = {
-    "id": ["$.doc_id", "$.document_id", "$.metadata.doc_id", "$.id", "$.metadata.id", "$"],
-    "text": ["$.text", "$.content", "$.page_content", "$.chunk", "$.passage"],
-    "score": ["$.score", "$.relevance", "$.relevance_score", "$.similarity"],
-    "start": ["$.start", "$.metadata.start"],
-    "end": ["$.end", "$.metadata.end"],
-    "metadata": ["$.metadata", "$.meta"],
-}
 _SOURCES = ["$.sources", "$.contexts", "$.context", "$.documents", "$.hits", "$.results", "$.citations"]
 _OUTPUT_TEXTS = ["$.output.answer", "$.output.content", "$.output.output", "$.output.result", "$.output"]
 _OUTPUT_SOURCES = ["$.output.context", "$.output.source_documents", "$.output.sources", "$.output.documents"]
@@ -156,7 +148,7 @@ PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
             "body": _CHAT_BODY,
             "reply": {
                 "text": "$.choices[0].message.content",
-                "sources": {"hits": _CHAT_SOURCES, **_HIT_FIELDS},
+                "sources": {"hits": _CHAT_SOURCES, **HIT_PATHS},
                 "model": ["$.model", "$.model_name"],
                 "input_tokens": ["$.usage.prompt_tokens", "$.usage.input_tokens"],
                 "output_tokens": ["$.usage.completion_tokens", "$.usage.output_tokens"],
@@ -180,13 +172,13 @@ PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
         }
     },
     "langserve": {
-        "search": {"url": "invoke", "body": {"input": "{query}"}, "reply": {"hits": ["$.output", *_OUTPUT_SOURCES], **_HIT_FIELDS}},
+        "search": {"url": "invoke", "body": {"input": "{query}"}, "reply": {"hits": ["$.output", *_OUTPUT_SOURCES], **HIT_PATHS}},
         "answer": {
             "url": "invoke",
             "body": {"input": "{query}"},
             "reply": {
                 "text": _OUTPUT_TEXTS,
-                "sources": {"hits": _OUTPUT_SOURCES, **_HIT_FIELDS},
+                "sources": {"hits": _OUTPUT_SOURCES, **HIT_PATHS},
                 "finish_reason": [f"$.output.response_metadata.{name}" for name in FINISHES],
             },
         },
@@ -198,7 +190,7 @@ PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
             "stream": {"delta": ["$.answer", "$.content", "$.output", "$"], "end": "end"},
             "reply": {
                 "text": "$.text",
-                "sources": {"hits": ["$.events[*].context[*]", "$.events[*].source_documents[*]", "$.events[*].sources[*]"], **_HIT_FIELDS},
+                "sources": {"hits": ["$.events[*].context[*]", "$.events[*].source_documents[*]", "$.events[*].sources[*]"], **HIT_PATHS},
             },
         }
     },
@@ -206,14 +198,14 @@ PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
         "search": {
             "url": "query",
             "body": {"query": "{query}", "k": "{k}"},
-            "reply": {"hits": ["$.results", "$.hits", "$.documents", "$.sources", "$.matches", "$.chunks", "$"], **_HIT_FIELDS},
+            "reply": {"hits": ["$.results", "$.hits", "$.documents", "$.sources", "$.matches", "$.chunks", "$"], **HIT_PATHS},
         },
         "answer": {
             "url": "query",
             "body": {"query": "{query}", "k": "{k}"},
             "reply": {
                 "text": ["$.answer", "$.response", "$.result", "$.text", "$.output"],
-                "sources": {"hits": _SOURCES, **_HIT_FIELDS},
+                "sources": {"hits": _SOURCES, **HIT_PATHS},
                 "finish_reason": [f"$.{name}" for name in FINISHES],
                 "refused": ["$.refused", "$.abstained"],
                 "confidence": ["$.confidence", "$.answer_confidence"],

@@ -13,7 +13,8 @@ from workbench.datasets.draft import DatasetDraft, Rows
 from workbench.llm.replies.rejections import error_in_text, error_text, reported_error
 from workbench.records import Answer, TargetHit
 from workbench.targets.base import TargetError
-from workbench.targets.contents import FINISHES, check_answer
+from workbench.targets.contents import check_answer
+from workbench.targets.field_names import FINISHES
 from workbench.targets.operations import OperationSession
 from workbench.targets.recorded.payloads import answer_of, documents_of, question_of
 

@@ -18,22 +18,10 @@ from typing import Any
 from workbench.datasets.lines import json_kind, parse_json
 from workbench.records import TargetHit
 from workbench.targets.contents import is_content, text_of_parts
+from workbench.targets.field_names import CHUNK_IDS, DOC_IDS, QUESTIONS, RECORDED_ANSWERS, RECORDED_HITS, SCORES, TEXTS
 
-_QUESTIONS = ("question", "query", "user_input", "user_query", "input", "prompt", "text", "content", "messages")
-_ANSWERS = (
-    *("answer", "generated_answer", "output", "response", "result", "content", "parts", "text", "output_text", "completion"),
-    *("generation", "generations", "message", "messages", "choices", "candidates"),
-)
-_DOCUMENTS = (
-    *("documents", "retrieved_documents", "source_documents", "retrieved_contexts", "retrieval_context", "hits", "chunks", "passages"),
-    *("nodes", "source_nodes", "sources", "citations", "contexts", "context", "docs"),
-)
 # Where such values have documents inside.
 _AROUND = ("output", "outputs", "response", "result")
-# The id of a document precedes that of its chunk.
-_IDS, _CHUNK_IDS = ("doc_id", "document_id", "docid"), ("id", "id_", "node_id")
-_TEXTS = ("text", "page_content", "content", "passage", "chunk", "context")
-_SCORES = ("score", "relevance_score", "similarity")
 _USERS, _MODELS = ("user", "human"), ("assistant", "ai", "model")
 # Words in the key of a text that is no answer, although it can be the only text of an output, and the last words of such keys.
 _NO_ANSWER = re.compile(r"think\w*|thoughts?|reason\w*|rationale|analysis|scratchpad|cot|errors?|exception|traceback|detail|status|tool")
@@ -67,7 +55,7 @@ def answer_of(value: Any) -> str | None:
     Reasoning is no answer. Raises TargetError for a message with a part that is no text.
     """
     text = _text_in(value, _ANSWER, True, _DEPTH)
-    empty = isinstance(value, Mapping) and any(value.get(key) == "" for key in _ANSWERS)
+    empty = isinstance(value, Mapping) and any(value.get(key) == "" for key in RECORDED_ANSWERS)
     return "" if text is None and empty else text
 
 
@@ -86,7 +74,7 @@ def documents_of(value: Any) -> tuple[TargetHit, ...] | None:
 
 
 def _documents_inside(value: Mapping[str, Any]) -> tuple[TargetHit, ...] | None:
-    for key in _DOCUMENTS:
+    for key in RECORDED_HITS:
         if isinstance(inner := structured(value.get(key), key), list) or (key == "context" and isinstance(inner, str)):
             return documents_of(inner)
     around = (inner for key in _AROUND if isinstance(inner := structured(value.get(key), key), Mapping))
@@ -146,11 +134,17 @@ def _only_answer(value: Mapping[str, Any]) -> str | None:
         words = [word.lower() for word in _WORD.findall(key)]
         if any(map(_NO_ANSWER.fullmatch, words)) or (words and _NO_ANSWER_LAST.fullmatch(words[-1])):
             others |= set() if _ANSWER_WORDS & set(words) else {key}
-    return None if any(key in value for key in _ANSWERS) else _only_text({key: item for key, item in value.items() if key not in others})
+    return (
+        None
+        if any(key in value for key in RECORDED_ANSWERS)
+        else _only_text({key: item for key, item in value.items() if key not in others})
+    )
 
 
-_QUESTION = _Wanted(_QUESTIONS, _USERS, _only_text, _joined_texts)
-_ANSWER = _Wanted(_ANSWERS, _MODELS, _only_answer, lambda parts: text_of_parts(parts) if is_content(parts) else _joined_texts(parts))
+_QUESTION = _Wanted(QUESTIONS, _USERS, _only_text, _joined_texts)
+_ANSWER = _Wanted(
+    RECORDED_ANSWERS, _MODELS, _only_answer, lambda parts: text_of_parts(parts) if is_content(parts) else _joined_texts(parts)
+)
 
 
 def _unwrapped(value: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -177,9 +171,9 @@ def _hit(item: Any, place: int) -> TargetHit:
             item = inner
     metadata = structured(item.get("metadata"), "the metadata of a document")
     metadata = metadata if isinstance(metadata, Mapping) else {}
-    ids = (place.get(key) for keys in (_IDS, _CHUNK_IDS) for place in (item, metadata) for key in keys)
+    ids = (place.get(key) for keys in (DOC_IDS, CHUNK_IDS) for place in (item, metadata) for key in keys)
     doc_id = next((str(value) for value in ids if isinstance(value, str | int) and not isinstance(value, bool) and value != ""), None)
-    text, score = _first((item,), _TEXTS, str), _first((item, around), _SCORES, int | float)
+    text, score = _first((item,), TEXTS, str), _first((item, around), SCORES, int | float)
     if doc_id is None and text is None and not metadata:
         raise ValueError(f"has the keys {', '.join(map(repr, item))} in document {place}, and none is its text or its id")
     finite = score if score is not None and not isinstance(score, bool) and math.isfinite(score) else None
