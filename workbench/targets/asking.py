@@ -51,7 +51,9 @@ def ask_target(target: Target, requests: Sequence[TargetRequest], resources: Tar
     RunError
         If the target cannot be reached, if its first ten requests all failed, or if its canary question has no hit.
     """
-    corpus = _corpus(target, resources)
+    # The documents that a target gets, which its replies depend on.
+    rows = ((document.doc_id, document.title, document.text, *filter(None, [dict(document.metadata)])) for document in resources.documents)
+    corpus = fingerprint_of_rows(rows) if target.ingests else ""
     keys = [_key(target, request, corpus) for request in requests]
     stored = resources.calls.cache.get(list(dict.fromkeys(keys))) if resources.calls.cache else {}
     for place, key in enumerate(keys):
@@ -176,15 +178,6 @@ async def reply_of(session: System, request: TargetRequest) -> TargetReply:
         hits = tuple(await session.search(request.query, request.k))
         return TargetReply(hits=hits if session.asks_deeper else hits[: request.k])
     return TargetReply(answer=await session.answer(request.query, request.context))
-
-
-def _corpus(target: Target, resources: TargetResources) -> str:
-    """Return the fingerprint of the documents that a target gets, which its replies depend on."""
-    rows = (
-        (document.doc_id, document.title, document.text, *([dict(document.metadata)] if document.metadata else []))
-        for document in resources.documents
-    )
-    return fingerprint_of_rows(rows) if target.ingests else ""
 
 
 def _key(target: Target, request: TargetRequest, corpus: str) -> str:

@@ -13,7 +13,7 @@ from workbench.core.imported_functions import FunctionName, imported_object, mod
 from workbench.errors import InputError
 from workbench.records import TargetHit
 from workbench.targets.base import System, Target, TargetResources
-from workbench.targets.callable.interfaces import CallableInterface, Role, interface_of, is_factory, methods_of, parameters_of
+from workbench.targets.callable.interfaces import CallableInterface, Role, interface_of, is_factory, is_needed, methods_of, parameters_of
 from workbench.targets.callable.results import Strings
 from workbench.targets.callable.session import CallableOptions, callable_session, check_interface
 
@@ -37,10 +37,13 @@ class PythonCallsTarget(Target):
     )
     concurrency: int = Field(default=1, ge=1, le=64, description="How many calls are made at once. Many functions allow only one.")
 
-    @property
     @abstractmethod
-    def roles(self) -> tuple[Role, ...]:
-        """Return the roles that have a function."""
+    def named_objects(self) -> Mapping[Role, tuple[str, object]]:
+        """Return the name and the function or object of each role."""
+
+    def session(self, resources: TargetResources) -> AbstractAsyncContextManager[System]:
+        """Make the objects of classes, and open a session."""
+        return callable_session(self.named_objects, self.options, self.ingest_timeout)
 
     @property
     def takes_context(self) -> bool:
@@ -112,39 +115,26 @@ class CallableTarget(PythonCallsTarget):
         for role, name in self.functions.items():
             value = imported_object(name)
             if isinstance(value, type):
-                _check_class(name, value, role)
+                interface_of(name, value, role)
+                if needed := [parameter for parameter, each in parameters_of(value).items() if is_needed(each)]:
+                    fix = f"name an object of the class, such as `rag = {value.__name__}(…)` in the module, or a function without parameters that makes one"
+                    raise InputError(f"the class {name} needs {', '.join(needed)}", fix)
             elif not is_factory(value):
                 check_interface(interface_of(name, value, role), role, self.options)
 
     def identity(self) -> Any:
         """Return the settings with the digests of the modules that define the functions."""
-        return {**super().identity(), "code": {name: _code(name) for name in self.named_code}}
+        code = {}
+        for name in self.named_code:
+            # Of the module that the name is in, and of the one that defines the object or its class.
+            module = name.partition(":")[0]
+            defining = getattr(imported_object(name), "__module__", None) or module
+            code[name] = [digest for part in dict.fromkeys((module, defining)) for digest in module_identity(part)]
+        return {**super().identity(), "code": code}
 
-    def session(self, resources: TargetResources) -> AbstractAsyncContextManager[System]:
-        """Import the functions, and make the objects of classes."""
-        return callable_session(self._objects, self.options, self.ingest_timeout)
-
-    def _objects(self) -> Mapping[Role, tuple[str, object]]:
+    def named_objects(self) -> Mapping[Role, tuple[str, object]]:
+        """Import the functions."""
         return {role: (name, imported_object(name)) for role, name in self.functions.items()}
-
-
-def _check_class(name: str, value: type, role: Role) -> None:
-    interface_of(name, value, role)
-    needed = [
-        each.name
-        for each in parameters_of(value).values()
-        if each.default is each.empty and each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)
-    ]
-    if needed:
-        fix = f"name an object of the class, such as `rag = {value.__name__}(…)` in the module, or a function without parameters that makes one"
-        raise InputError(f"the class {name} needs {', '.join(needed)}", fix)
-
-
-def _code(name: str) -> list[str]:
-    """Return the digests of the module that a name is in, and of the one that defines the object or its class."""
-    module = name.partition(":")[0]
-    defining = getattr(imported_object(name), "__module__", None) or module
-    return [each for part in dict.fromkeys((module, defining)) for each in module_identity(part)]
 
 
 Returns = Literal["hits", "answer"]
@@ -186,7 +176,7 @@ class PythonTarget(PythonCallsTarget):
             raise InputError(f"the target {self.name} has no function", "pass search= or answer=")
         if self.context and not self.answers:
             raise InputError(f"the target {self.name} takes a context but does not answer", "pass answer=")
-        for role, (label, value) in self._labelled().items():
+        for role, (label, value) in self.named_objects().items():
             if not is_factory(value):
                 check_interface(interface_of(label, value, role), role, self.options)
 
@@ -204,11 +194,8 @@ class PythonTarget(PythonCallsTarget):
         """Return the settings, the name and the roles."""
         return {**super().identity(), "name": self.name, "roles": sorted(self.roles)}
 
-    def session(self, resources: TargetResources) -> AbstractAsyncContextManager[System]:
-        """Make the objects of classes, and open a session."""
-        return callable_session(self._labelled, self.options, self.ingest_timeout)
-
-    def _labelled(self) -> Mapping[Role, tuple[str, object]]:
+    def named_objects(self) -> Mapping[Role, tuple[str, object]]:
+        """Return the name and the function or object of each role."""
         return {role: (getattr(value, "__name__", type(value).__name__), value) for role, value in self._objects.items()}
 
 
@@ -218,7 +205,11 @@ def target_of(name: str, value: object, returns: Returns | None = None, **settin
     A retriever searches; a query engine and a runnable answer; an object searches or answers by its methods of these names; a function with a
     parameter `k` searches, and one with a parameter `context` answers. Raises InputError for another function without `returns`.
     """
-    made = _instance(name, value)
+    try:
+        made = value() if is_factory(value) else value  # type: ignore[operator]
+    except (Exception, SystemExit) as error:  # a stranger's class may raise anything
+        what = f"{name} cannot be made ({type(error).__name__}: {error})"
+        raise InputError(what, "pass an object, or a function of the question") from error
     if returns:
         return PythonTarget(name=name, **{"search" if returns == "hits" else "answer": made}, **settings)
     methods = methods_of(made)
@@ -228,18 +219,6 @@ def target_of(name: str, value: object, returns: Returns | None = None, **settin
     if "answer" in roles and not methods & {"answer", "query", "invoke"}:
         settings = {"context": CallableInterface(name, made).takes("context"), **settings}  # type: ignore[arg-type]
     return PythonTarget(name=name, **dict.fromkeys(roles, made), **settings)
-
-
-def _instance(name: str, value: object) -> object:
-    """Return the object of a class or of a function without parameters, or the value itself."""
-    if not is_factory(value):
-        return value
-    try:
-        return value()  # type: ignore[operator]
-    except (Exception, SystemExit) as error:  # a stranger's class may raise anything
-        raise InputError(
-            f"{name} cannot be made ({type(error).__name__}: {error})", "pass an object, or a function of the question"
-        ) from error
 
 
 def _is_retriever(value: object, methods: set[str]) -> bool:

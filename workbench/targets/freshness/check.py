@@ -206,18 +206,17 @@ def check_freshness(target: Target, data: FreshnessData, resources: TargetResour
         raise InputError(f"the target {target.name} takes no documents", "check a target with ingest")
     if not data.cases:
         raise InputError("there is no case to check", "add a line to stale.jsonl")
-    return run_in_thread("freshness", lambda: _checked(target, data, resources))
 
+    async def checked() -> FreshnessReport:
+        async with target.session(resources) as session:
+            check = _Check(session, target, data)
+            try:
+                await check.run()
+            finally:
+                leftover = await check.clear()
+        return FreshnessReport(target.name, tuple(outcomes_of(data, check.stages, check.shrunk)), leftover)
 
-async def _checked(target: Target, data: FreshnessData, resources: TargetResources) -> FreshnessReport:
-    """Check a target for stale data in one session."""
-    async with target.session(resources) as session:
-        check = _Check(session, target, data)
-        try:
-            await check.run()
-        finally:
-            leftover = await check.clear()
-    return FreshnessReport(target.name, tuple(outcomes_of(data, check.stages, check.shrunk)), leftover)
+    return run_in_thread("freshness", checked)
 
 
 @dataclass

@@ -22,7 +22,7 @@ from workbench.targets.templates import DOCUMENT_SLOTS, check_slots
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 # The slot that a preset fills with the setting `model`.
 MODEL_SLOT = "model"
-_NO_QUESTION = "{query} is nowhere in url, params or body"
+_EXAMPLES = {"search": "hits, such as {hits: $.results, id: doc_id}", "answer": "answer, such as {text: $.answer}"}
 
 
 class Endpoint(Operation):
@@ -57,18 +57,14 @@ class Endpoint(Operation):
         check_slots(self.template, (*self.slots, MODEL_SLOT))
         if self.verb == "GET" and self.body is not None:
             raise ValueError("a GET request has no body; write params, or method: POST")
+        if self.role in _EXAMPLES and getattr(self, "reply", None) is None:
+            raise ValueError(f"reply is missing: where the reply has the {_EXAMPLES[self.role]}")
+        if self.role in _EXAMPLES and "query" not in self.named:
+            raise ValueError("{query} is nowhere in url, params or body")
 
 
 class SearchEndpoint(SearchOperation, Endpoint):
     """The request of a search."""
-
-    def check(self) -> None:
-        """Raise ValueError with a fault of the block."""
-        super().check()
-        if self.reply is None:
-            raise ValueError("reply is missing: where the reply has the hits, such as {hits: $.results, id: doc_id}")
-        if "query" not in self.named:
-            raise ValueError(_NO_QUESTION)
 
 
 class StreamPaths(PathSettings):
@@ -84,14 +80,6 @@ class AnswerEndpoint(AnswerOperation, Endpoint):
     """The request of an answer."""
 
     stream: StreamPaths | None = Field(default=None, description="How the answer is streamed, if it is.")
-
-    def check(self) -> None:
-        """Raise ValueError with a fault of the block."""
-        super().check()
-        if self.reply is None:
-            raise ValueError("reply is missing: where the reply has the answer, such as {text: $.answer}")
-        if "query" not in self.named:
-            raise ValueError(_NO_QUESTION)
 
 
 class DocumentsEndpoint(DocumentsOperation, Endpoint):

@@ -124,7 +124,9 @@ class McpConnection:
                 await self.close()
         if not self._ready.done():
             if self._task.done() and not self._task.cancelled() and (error := self._task.exception()):
-                raise _first(error)
+                while isinstance(error, BaseExceptionGroup):
+                    error = error.exceptions[0]
+                raise error
             raise TimeoutError(f"no connection within {seconds:g} seconds")
 
     async def close(self) -> None:
@@ -154,12 +156,6 @@ class McpConnection:
                 await anyio.sleep_forever()
 
 
-def _first(error: BaseException) -> BaseException:
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error
-
-
 _TRIES = 2
 _PAUSES = (0.0, 0.2, 1.0, 3.0)
 
@@ -170,6 +166,7 @@ class McpServer:
     def __init__(self, target: McpSettings, sampling: SamplingFnT | None) -> None:
         self._target = target
         self._link = ServerLink(target, sampling)
+        self.cleaned = self._link.cleaned
         self._mode = target.mode
         self._connection: McpConnection | None = None
         self._context = contextvars.copy_context()
@@ -205,7 +202,12 @@ class McpServer:
                 if not connection.lost(error):
                     self._losses = 0
                     raise TargetError(f"the tool {tool!r} failed: {self.cleaned(_message(error))}") from error
-                await self._drop(connection)
+                async with self._opening:
+                    # It is closed once, however many requests it had.
+                    if self._connection is connection:
+                        self._connection = None
+                        self._losses += 1
+                        await connection.close()
             else:
                 self._losses = 0
                 return result
@@ -233,10 +235,6 @@ class McpServer:
             await self._connection.close()
         self._link.close()
 
-    def cleaned(self, message: str) -> str:
-        """Return a message of the server as one short line without the values of the variables that it got."""
-        return self._link.cleaned(message)
-
     async def _open(self) -> McpConnection:
         """Open a connection. A server that ends when it is asked for the newest protocol is asked for the older one."""
         ended = asyncio.Event()
@@ -261,14 +259,6 @@ class McpServer:
                 raise
             raise TargetDownError(self._down(f"it does not take its documents again: {self.cleaned(_message(error))}")) from error
         return connection
-
-    async def _drop(self, connection: McpConnection) -> None:
-        """Close a lost connection, once however many requests it had."""
-        async with self._opening:
-            if self._connection is connection:
-                self._connection = None
-                self._losses += 1
-                await connection.close()
 
     def _down(self, reason: str) -> str:
         return f"the MCP server of {self._target.name!r}: {reason}{self._link.trouble()}"

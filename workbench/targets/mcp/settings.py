@@ -200,10 +200,6 @@ class McpSettings(TemplateTarget, ABC):
             raise ValueError(f"transport: {self.transport} needs {needed}")
         if given:
             raise ValueError(f"transport: {self.transport} has no {given[0]}")
-        return self
-
-    @model_validator(mode="after")
-    def _plain_address(self) -> Self:
         # Validate the whole model: an error of the field alone would print its value, which may contain a password.
         if self.transport == "http":
             parts = urlsplit(self.url)
@@ -213,13 +209,9 @@ class McpSettings(TemplateTarget, ABC):
                 raise ValueError(
                     "url contains a user, a query (?…) or a fragment (#…); put a key into a header from an environment variable"
                 )
-        return self
-
-    @model_validator(mode="after")
-    def _no_secret(self) -> Self:
         for name, value in zip(("", *self.args), (*self.args, ""), strict=True):
-            option, _, given = name.partition("=")
-            if has_secret(option.lstrip("-"), given or (value if value[:1] != "-" else "")) or printable(value) != value:
+            option, _, assigned = name.partition("=")
+            if has_secret(option.lstrip("-"), assigned or (value if value[:1] != "-" else "")) or printable(value) != value:
                 raise ValueError("args contain what looks like a key; name an environment variable with it in env, which the program reads")
         return self
 
