@@ -97,27 +97,24 @@ class _TargetAsking:
 
     async def _ask_all(self) -> None:
         try:
-            await self._ask_in_session()
+            async with self._target.session(self._resources) as session:
+                if self._target.ingests and self._resources.documents:
+                    await self._ingest(session)
+                if self._target.canary:
+                    await self._check_canary(session)
+                waiting = iter(self._requests.items())
+                try:
+                    async with asyncio.TaskGroup() as group:
+                        for _ in range(min(self._target.concurrency, len(self._requests))):
+                            group.create_task(self._work(session, waiting))
+                except BaseExceptionGroup as errors:
+                    raise errors.exceptions[0] from None
+            if not self._answered and self._errors:
+                raise TargetDownError(f"it failed on all of {len(self._errors)} requests, first with: {self._errors[0]}")
         except TargetError as error:
             what = without_secrets(f"the target {self._target.name} failed: {error}", self._secrets)
             # Not `from error`: its traceback goes to a file, and a server may repeat a key.
             raise RunError(what, "check that it runs and that its settings fit, then run again") from None
-
-    async def _ask_in_session(self) -> None:
-        async with self._target.session(self._resources) as session:
-            if self._target.ingests and self._resources.documents:
-                await self._ingest(session)
-            if self._target.canary:
-                await self._check_canary(session)
-            waiting = iter(self._requests.items())
-            try:
-                async with asyncio.TaskGroup() as group:
-                    for _ in range(min(self._target.concurrency, len(self._requests))):
-                        group.create_task(self._work(session, waiting))
-            except BaseExceptionGroup as errors:
-                raise errors.exceptions[0] from None
-        if not self._answered and self._errors:
-            raise TargetDownError(f"it failed on all of {len(self._errors)} requests, first with: {self._errors[0]}")
 
     async def _ingest(self, session: System) -> None:
         number, seconds = len(self._resources.documents), self._target.ingest_timeout

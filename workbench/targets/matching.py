@@ -59,9 +59,12 @@ class HitMatcher:
         if not text:
             return DocumentPlace(doc)
         # The pattern is slow for long texts, most of which are either there as they are or not at all.
-        there = " ".join(text.split()) in self._spaced[doc]
-        found = _find(text, self.documents[doc].text) if there else None
-        return DocumentPlace(doc, *found) if found else DocumentPlace(doc, fault=f"its text is not in {self.documents[doc].doc_id!r}")
+        if " ".join(text.split()) in self._spaced[doc]:
+            if (start := self.documents[doc].text.find(text)) >= 0:
+                return DocumentPlace(doc, start, start + len(text))
+            if found := re.search(r"\s+".join(map(re.escape, text.split())), self.documents[doc].text):
+                return DocumentPlace(doc, *found.span())
+        return DocumentPlace(doc, fault=f"its text is not in {self.documents[doc].doc_id!r}")
 
     def _document(self, hit: TargetHit) -> int | None:
         if self.match == AUTO:
@@ -107,11 +110,3 @@ class HitMatcher:
         parts = [f"the id {excerpt(hit.doc_id)!r}" if hit.doc_id and self.match != BY_TEXT else ""]
         parts += [f"the text {excerpt(hit.text)!r}" if hit.text and self.match != BY_ID else ""]
         return f"no document has {' or '.join(filter(None, parts)) or 'it: it has neither id nor text'}"
-
-
-def _find(text: str, document: str) -> tuple[int, int] | None:
-    """Return the characters of a text in a document, exactly or with other white space, or None."""
-    if (start := document.find(text)) >= 0:
-        return start, start + len(text)
-    found = re.search(r"\s+".join(map(re.escape, text.split())), document)
-    return found.span() if found else None

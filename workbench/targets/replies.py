@@ -9,7 +9,7 @@ An answer:                       `{text: $.answer, sources: {hits: $.sources, id
 """
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
@@ -136,7 +136,13 @@ class HitPaths(PathSettings):
                 if len(paths) == 1:
                     raise
                 continue
-            fields[name] = [None if value is None else _converted(name, value, place, paths) for place, value in enumerate(column, 1)]
+            fields[name] = values = list[Any]()
+            for place, value in enumerate(column, 1):
+                try:
+                    values.append(None if value is None else _FIELDS[name](value))
+                except TypeError as error:
+                    what = f"value {place} of {' or '.join(paths)} of the reply is {described(value)}"
+                    raise MissingError(f"{what}, not {error}") from None
             first = first or name
             if len(column) != len(fields[first]):
                 raise MissingError(f"the reply has {len(fields[first])} values of {first} but {len(column)} of {name}")
@@ -220,13 +226,6 @@ def _optional(paths: Paths | None, reply: JsonValue, convert: Callable[[JsonValu
     if found is None and len(paths) == 1:
         raise MissingError(f"the reply has no {paths[0]}; {shape(reply)}")
     return found[0] if found else None
-
-
-def _converted(name: str, value: JsonValue, place: int, paths: Sequence[str]) -> Any:
-    try:
-        return _FIELDS[name](value)
-    except TypeError as error:
-        raise MissingError(f"value {place} of {' or '.join(paths)} of the reply is {described(value)}, not {error}") from None
 
 
 def _is(kinds: Any, value: JsonValue) -> bool:

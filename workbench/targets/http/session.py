@@ -29,7 +29,6 @@ from workbench.models.http import (
     ReplyTooLargeError,
     Request,
     Response,
-    ServerSentEvent,
     asynchronous_client,
     redirection,
 )
@@ -40,7 +39,7 @@ from workbench.targets.contents import is_content, text_of_parts
 from workbench.targets.http.endpoints import MODEL_SLOT, AnswerEndpoint, Endpoint, StreamPaths
 from workbench.targets.http.headers import RequestHeaders
 from workbench.targets.operations import DocumentsOperation, TemplateSession
-from workbench.targets.paths import MissingError, find_one, holder, not_json, parse_json, shape
+from workbench.targets.paths import MissingError, Paths, find_one, holder, not_json, parse_json, shape
 from workbench.targets.templates import Slots, fill, fill_url
 
 T = TypeVar("T")
@@ -192,55 +191,40 @@ async def read_stream(response: Response, paths: StreamPaths) -> JsonValue:
             else f"{content_type or 'without a type'} that begins with {excerpt(text, 40)!r}"
         )
         raise TargetError(f"the reply is no stream of events ({_EVENTS}) but {what}")
-    stream = _Stream(paths)
+    parts, replies, instead = list[str](), list[JsonValue](), dict[str, JsonValue]()
     # The size of the whole reply is limited.
     async with aclosing(aiter(EventSource(response, max_event_size=None))) as events:  # type: ignore[type-var]
         async for event in events:
             if paths.end and paths.end in (event.data, event.event):
-                return stream.reply()
-            stream.add(event)
-    if paths.end:
-        raise TargetError(f"the stream ended before {paths.end}")
-    return stream.reply()
+                break
+            if event.event == "error":
+                raise ReportedError(*_error(event.data), _REPORTS)
+            if paths.delta and event.data:
+                replies.append(value := parse_json(event.data))
+                instead |= _read_event(value, paths.delta, parts, f"event {len(replies)}")
+            elif event.data:
+                parts.append(event.data)
+        else:
+            if paths.end:
+                raise TargetError(f"the stream ended before {paths.end}")
+    text = "".join(parts)
+    if not parts and not instead:
+        first = f"of the first, {shape(replies[0])}" if replies else "there is none"
+        raise MissingError(f"no event of the stream has a part of the answer; {first}")
+    return {**({} if text.strip() else instead), "text": text, "events": replies}
 
 
-class _Stream:
-    """The parts of a text, and the events that they came in."""
-
-    def __init__(self, paths: StreamPaths) -> None:
-        self._paths = paths
-        self._parts = list[str]()
-        self._events = list[JsonValue]()
-        self._instead = dict[str, JsonValue]()
-
-    def add(self, event: ServerSentEvent) -> None:
-        """Add what an event has."""
-        if event.event == "error":
-            raise ReportedError(*_error(event.data), _REPORTS)
-        if not event.data:
-            return
-        if self._paths.delta is None:
-            self._parts.append(event.data)
-            return
-        value = parse_json(event.data)
-        if error := reported_error(value, nothing=False):
-            raise ReportedError(*error, _REPORTS)
-        self._events.append(value)
-        if part := find_one(self._paths.delta, value, _text, f"event {len(self._events)}"):
-            self._parts.append(part[0] or "")
-        for path in self._paths.delta:
-            fields = holder(path, value)
-            self._instead |= {name: fields[name] for name in _INSTEAD if fields.get(name)} | (
-                {"reasoning": True} if has_reasoning(fields) else {}
-            )
-
-    def reply(self) -> JsonValue:
-        """Return the text and the events. Raises MissingError if no event had a part of the text, or anything in its place."""
-        text = "".join(self._parts)
-        if not self._parts and not self._instead:
-            first = f"of the first, {shape(self._events[0])}" if self._events else "there is none"
-            raise MissingError(f"no event of the stream has a part of the answer; {first}")
-        return {**({} if text.strip() else self._instead), "text": text, "events": self._events}
+def _read_event(value: JsonValue, paths: Paths, parts: list[str], name: str) -> dict[str, JsonValue]:
+    """Add the part of the text in an event, and return what it has in its place."""
+    if error := reported_error(value, nothing=False):
+        raise ReportedError(*error, _REPORTS)
+    if part := find_one(paths, value, _text, name):
+        parts.append(part[0] or "")
+    instead = dict[str, JsonValue]()
+    for fields in (holder(path, value) for path in paths):
+        instead |= {name: fields[name] for name in _INSTEAD if fields.get(name)}
+        instead |= {"reasoning": True} if has_reasoning(fields) else {}
+    return instead
 
 
 def _error(data: str) -> tuple[int, bytes]:

@@ -45,7 +45,8 @@ class ToolReply:
         """Return the hits of a search: each text is one, or the only text has all. Raises TargetError for another form."""
         if self.texts is None:
             return paths.read(self.value)
-        items = [_hit(text) for text in self.texts if text.strip()]
+        # Some servers write null if nothing was found.
+        items = [None if text.strip() == "null" else _structured(text) for text in self.texts if text.strip()]
         every, alone = [*items, *self.others], len(items) == 1
         if self.unread and not items and _LINK not in self.unread:
             raise TargetError(f"the reply has no text, only {self.counted}")
@@ -98,11 +99,6 @@ def _structured(text: str) -> JsonValue:
     except (ValueError, RecursionError):
         return text
     return value if isinstance(value, dict | list) else text
-
-
-def _hit(text: str) -> JsonValue:
-    """Return a hit, or null, which is how some servers write that nothing was found."""
-    return None if text.strip() == "null" else _structured(text)
 
 
 def _first_read(values: Sequence[JsonValue], read: Callable[[JsonValue], T], first: bool) -> T:

@@ -102,13 +102,14 @@ def _deepeval(rows: Rows) -> Iterator[ExportedRow]:
         answer, contexts = (next((row[key] for key in keys if key in row), other) for keys, other in ((_OUTPUTS, None), (_CONTEXTS, none)))
         if isinstance(contexts, str):
             contexts = contexts.split(_SEPARATOR) if contexts else []
-        documents = list(map(_document, contexts)) if isinstance(contexts, list) else contexts
+        documents = contexts
+        if isinstance(contexts, list):
+            sourced = [_SOURCED.fullmatch(context) if isinstance(context, str) else None for context in contexts]
+            documents = [
+                {"doc_id": found["source"], "text": found["text"], "metadata": {"source": found["source"]}} if found else context
+                for found, context in zip(sourced, contexts, strict=True)
+            ]
         yield ExportedRow(row, where, row.get("input"), answer, documents, row.get("query_id"))
-
-
-def _document(context: Any) -> Any:
-    sourced = _SOURCED.fullmatch(context) if isinstance(context, str) else None
-    return {"doc_id": sourced["source"], "text": sourced["text"], "metadata": {"source": sourced["source"]}} if sourced else context
 
 
 DEEPEVAL = ExportFormat("deepeval", lambda row: "input" in row and any(key in row for key in (*_OUTPUTS, *_CONTEXTS)), "input", _deepeval)

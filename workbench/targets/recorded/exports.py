@@ -42,10 +42,23 @@ class RecordedResponses(OperationSession):
     """
 
     def __init__(
-        self, format_name: str, by_id: Mapping[str, RecordedResponse], by_text: Mapping[str, RecordedResponse], found_only: bool
+        self, format_name: str, results: Iterable[RecordedResponse], advice: str, draft: DatasetDraft, found_only: bool = False
     ) -> None:
+        """Index responses by their questions. Another one to a question is a fault with this advice, unless it is equal."""
         super().__init__(("search", "answer"), k=0)
-        self.format, self.by_id, self.by_text, self.found_only = format_name, by_id, by_text, found_only
+        self.format, self.found_only = format_name, found_only
+        self._by_id, self._by_text, known = dict[str, RecordedResponse](), dict[str, RecordedResponse](), list[RecordedResponse]()
+        for result in results:
+            named = result.query_id is not None
+            table, kind, name = (self._by_id, "id", str(result.query_id)) if named else (self._by_text, "question", _plain(result.query))
+            earlier = table.setdefault(name, result)
+            if (earlier.hits, earlier.answer, earlier.error) != (result.hits, result.answer, result.error):
+                draft.fault(result.where, f"has another result for the {kind} {excerpt(name)!r} of {earlier.where}; {advice}")
+            known.append(result)
+        # An id that the application gave is not one of the dataset.
+        for result in known:
+            if result.query is not None:
+                self._by_text.setdefault(_plain(result.query), result)
 
     async def call(self, role: str, values: Mapping[str, Any]) -> Any:
         """Return the hits or the answer that was recorded for a question."""
@@ -61,26 +74,27 @@ class RecordedResponses(OperationSession):
     @cached_property
     def searches(self) -> bool:
         """Return whether hits are recorded."""
-        return self.found_only or any(result.hits is not None for result in self._all)
+        return self.found_only or any(result.hits is not None for result in self.all)
 
     @cached_property
     def answers(self) -> bool:
         """Return whether answers are recorded. A column that is empty throughout was not asked for."""
-        answers = [result.answer for result in self._all if result.answer]
+        answers = [result.answer for result in self.all if result.answer]
         return any(answer.text.strip() or answer.refused for answer in answers)
 
     @cached_property
     def gives_text(self) -> bool:
         """Return whether a hit has a text or a position."""
-        return any(hit.text is not None or hit.start is not None for result in self._all for hit in result.hits or ())
+        return any(hit.text is not None or hit.start is not None for result in self.all for hit in result.hits or ())
 
     @property
-    def _all(self) -> list[RecordedResponse]:
-        return [*self.by_id.values(), *self.by_text.values()]
+    def all(self) -> list[RecordedResponse]:
+        """Return all responses."""
+        return [*self._by_id.values(), *self._by_text.values()]
 
     def reply(self, query_id: str, text: str) -> RecordedResponse:
         """Return the reply to a question. Raises TargetError if none is recorded, or only one of another wording."""
-        result = self.by_id.get(query_id) or self.by_text.get(_plain(text))
+        result = self._by_id.get(query_id) or self._by_text.get(_plain(text))
         if result is None and self.found_only:
             return RecordedResponse(self.format, hits=())
         if result is None:
@@ -90,24 +104,6 @@ class RecordedResponses(OperationSession):
         if result.error:
             raise TargetError(f"the recorded request failed: {excerpt(result.error, 200)}")
         return result
-
-
-def index(
-    format_name: str, results: Iterable[RecordedResponse], advice: str, draft: DatasetDraft, found_only: bool = False
-) -> RecordedResponses:
-    """Index results by their questions. Another result for a question is a fault with this advice, unless it is equal."""
-    by_id, by_text, known = dict[str, RecordedResponse](), dict[str, RecordedResponse](), list[RecordedResponse]()
-    for result in results:
-        table, kind, name = (by_text, "question", _plain(result.query)) if result.query_id is None else (by_id, "id", result.query_id)
-        earlier = table.setdefault(name, result)
-        if (earlier.hits, earlier.answer, earlier.error) != (result.hits, result.answer, result.error):
-            draft.fault(result.where, f"has another result for the {kind} {excerpt(name)!r} of {earlier.where}; {advice}")
-        known.append(result)
-    # An id that the application gave is not one of the dataset.
-    for result in known:
-        if result.query is not None:
-            by_text.setdefault(_plain(result.query), result)
-    return RecordedResponses(format_name, by_id, by_text, found_only)
 
 
 def _plain(text: str | None) -> str:

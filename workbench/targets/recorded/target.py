@@ -33,7 +33,6 @@ from workbench.targets.recorded.exports import (
     RecordedResponses,
     chosen_rows,
     exported_results,
-    index,
 )
 from workbench.targets.recorded.traces.otlp import BINARY, protobuf_json
 from workbench.targets.recorded.traces.tool_exports import export_of
@@ -143,7 +142,7 @@ def read_results(
     file, draft = Path(path), DatasetDraft("results")
     if format_name == "trec" or (format_name == "auto" and file.suffix.lower() not in _ROWS):
         _refuse(path, "trec", fields, where)
-        return index("trec", _ranked(read_run(file)), "remove one of them", draft, found_only=True)
+        return RecordedResponses("trec", _ranked(read_run(file)), "remove one of them", draft, found_only=True)
     rows = chosen_rows(_rows(file, draft), dict(where), path, draft)
     draft.raise_first()
     if format_name == "auto":
@@ -156,9 +155,11 @@ def read_results(
         name, choice, results = _OWN, "a field", own_results(rows, draft)
     else:
         name, choice, results = export.name, export.choice, exported_results(export, rows, fields, draft)
-    found = index(name, results, "remove one of them" + (f", or choose rows with where: {{{choice}: its value}}" if choice else ""), draft)
+    found = RecordedResponses(
+        name, results, "remove one of them" + (f", or choose rows with where: {{{choice}: its value}}" if choice else ""), draft
+    )
     draft.raise_first()
-    if not (found.searches or found.answers) and not any(result.error for result in (*found.by_id.values(), *found.by_text.values())):
+    if not (found.searches or found.answers) and not any(result.error for result in found.all):
         names = listed([repr(key) for key in dict.fromkeys(key for row, _ in rows[:_SAMPLE] for key in row)], 12)
         fix = f"the keys of its rows are {names}" if rows else "add a row"
         raise InputError(f"{path} has neither hits nor answers, read as {name}", fix)
