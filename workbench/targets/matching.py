@@ -18,7 +18,7 @@ _FILE = re.compile(r"\.(md|txt|html?)$")
 
 
 class DocumentPlace(NamedTuple):
-    """Where a hit is in the dataset: the position `doc` of its document and characters [start, end) of it, each -1 if not known.
+    """The place of a hit in the dataset: the position `doc` of its document and characters [start, end) of it, each -1 if not known.
 
     `fault` says why the document or its characters are not known, empty if both are. A hit that is an id only has no characters and no fault.
     """

@@ -57,7 +57,7 @@ class ReplySign(PathSettings):
 
 
 class HitPaths(PathSettings):
-    """Where a reply has its hits, and a hit its fields. A path that is given must be found in at least one hit.
+    """The paths of the hits in a reply, and of the fields in a hit. A path that is given must be found in at least one hit.
 
     Several paths for one field are alternatives: the first that is found and has the right type counts, and none has to.
     """
@@ -152,7 +152,7 @@ class HitPaths(PathSettings):
 
 
 class AnswerPaths(PathSettings):
-    """Where a reply has the answer and what comes with it."""
+    """The paths of the answer in a reply, and of the fields that come with it."""
 
     text: Paths = Field(description="The text of the answer. Several values that one path finds are joined.")
     sources: HitPaths | None = Field(default=None, description="Where the reply has the sources of the answer, best first.")

@@ -68,7 +68,7 @@ class SearchEndpoint(SearchOperation, Endpoint):
 
 
 class StreamPaths(PathSettings):
-    """How an answer arrives as server-sent events. The reply that `reply` reads is then `{text: …, events: [data of each event]}`."""
+    """Settings of an answer that arrives as server-sent events. The reply that `reply` reads is then `{text: …, events: [data of each event]}`."""
 
     delta: Paths | None = Field(
         default=None, description="The next part of the text in an event's JSON. Without it the event is plain text."

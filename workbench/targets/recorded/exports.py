@@ -116,7 +116,7 @@ Numbered = list[tuple[dict[str, Any], str]]
 
 
 class RecordedFields(BaseModel):
-    """Where a row has its question, its answer and its documents, if the importer does not find them or finds the wrong ones.
+    """The fields of a row with its question, answer and documents, if the importer does not find them or finds the wrong ones.
 
     Each is a key or a path of keys with dots, such as `vars.topic`.
     """
