@@ -21,7 +21,7 @@ from workbench.records import Dataset, Variant
 from workbench.scoring.score import Scores, scores_of
 from workbench.scoring.systems import EnoughHits, run_system
 from workbench.statistics.clusters import query_clusters
-from workbench.targets.callable.live import PythonTarget
+from workbench.targets.callable.target import PythonTarget
 
 # It takes a question and a number of hits.
 SearchFunction = Callable[[str, int], Iterable[Any]]

@@ -158,14 +158,17 @@ class Plan:
 
     @property
     def complete(self) -> bool:
+        """Whether all results are in the store."""
         return all(planned.complete and not planned.error for planned in self.configurations)
 
     @property
     def tokens_by_model(self) -> dict[EncodingModel, int]:
+        """The tokens to embed by each model."""
         return {model: sum(planned.tokens_by_model.get(model, 0) for planned in self.configurations) for model in self.speeds}
 
     @property
     def duration(self) -> str:
+        """The expected duration as a range."""
         return duration_text(self.minutes_low, self.minutes_high)
 
     def __repr__(self) -> str:
