@@ -25,7 +25,7 @@ from workbench.judging.claims.sentences import SentenceSplitter
 from workbench.judging.overlap import OverlapJudge
 from workbench.judging.settings import EndToEndThresholds, Judging
 from workbench.llm.session import CallResources
-from workbench.metrics.answers.overlap import normalised
+from workbench.metrics.answers import normalised
 from workbench.records import Dataset, Span
 from workbench.retrieval.bm25 import BM25Retriever
 from workbench.storage.vector_cache import VectorCache

@@ -26,7 +26,7 @@ from workbench.execution.outputs import write_outputs
 from workbench.experiment.read import DEFAULT_METRICS, experiment_of
 from workbench.guessed_names import checked_names
 from workbench.judging.settings import Judging
-from workbench.metrics.functions import computed_anew
+from workbench.metrics.expressions import computed_anew
 from workbench.metrics.names import Metric, metrics_given
 from workbench.records import Dataset
 from workbench.report.text.answers import cut_sentences

@@ -8,10 +8,18 @@ from numbers import Real
 from workbench.core.formatting import meant, plural
 from workbench.core.words import whole_words
 from workbench.errors import InputError
-from workbench.labelling.actions import AnnotatorLabels, LabelAction, Value, added_id, labels_by_annotator, standing_actions
 from workbench.labelling.adjudication import NO_EVIDENCE, span_of
 from workbench.labelling.checking import LabelChecker, digest
-from workbench.labelling.label_file import DamagedLine, LabelFile
+from workbench.labelling.label_file import (
+    AnnotatorLabels,
+    DamagedLine,
+    LabelAction,
+    LabelFile,
+    Value,
+    added_id,
+    labels_by_annotator,
+    standing_actions,
+)
 from workbench.labelling.pooling import Answers, CandidateSearch, LabelPool, PooledDocument
 from workbench.labelling.priority import QueuedQuestion
 from workbench.records import Dataset, Query, Span

@@ -29,15 +29,15 @@ TargetName = Annotated[str, AfterValidator(_checked_name), Field(json_schema_ext
 
 
 class TargetError(Exception):
-    """Why a target could not serve one request, as one line. The question is unscored with this reason, and the others continue."""
+    """A request that a target could not serve, with the reason as one line. Its question is unscored, and the others continue."""
 
 
 class BrokenOffError(TargetError):
-    """Why a reply broke off. The same request may be answered in full."""
+    """A reply that broke off. The same request may be answered in full."""
 
 
 class TargetDownError(TargetError):
-    """Why a target can serve no request at all: a process that does not start, a tool that is missing. Nothing further is asked."""
+    """A target that can serve no request at all: its process does not start, or a tool is missing. Nothing further is asked."""
 
 
 def late_reason(what: str, late: TimeoutError) -> str:

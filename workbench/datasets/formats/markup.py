@@ -119,7 +119,13 @@ def document_of_soup(doc_id: str, soup: BeautifulSoup) -> Document:
 
 def parsed_html(markup: str) -> BeautifulSoup:
     """Parse a page. Raises ValueError if it is not HTML, or so large that it would take too much memory or time."""
-    _check_size(markup)
+    # Raise ValueError for a page that would take more memory or time than is proportional to its length.
+    if (tags := markup.count("<")) > _MOST_TAGS:
+        raise ValueError(f"it has {count(tags)} tags, more than {count(_MOST_TAGS)}; split the page")
+    for opening, closing, what in _UNCLOSED:
+        found = opening.finditer(markup, markup.rfind(closing) + 1)
+        if sum(1 for _ in islice(found, _MOST_UNCLOSED + 1)) > _MOST_UNCLOSED:
+            raise ValueError(f"more than {_MOST_UNCLOSED} {what}s are never closed")
     with warnings.catch_warnings():
         for doubt in (MarkupResemblesLocatorWarning, XMLParsedAsHTMLWarning):
             warnings.simplefilter("ignore", doubt)
@@ -186,16 +192,6 @@ class _Soup(BeautifulSoup):
             if in_table and "tr" not in above:
                 super().handle_starttag("tr", None, None, {})
         return super().handle_starttag(name, *arguments, **options)
-
-
-def _check_size(markup: str) -> None:
-    """Raise ValueError for a page that would take more memory or time than is proportional to its length."""
-    if (tags := markup.count("<")) > _MOST_TAGS:
-        raise ValueError(f"it has {count(tags)} tags, more than {count(_MOST_TAGS)}; split the page")
-    for opening, closing, what in _UNCLOSED:
-        found = opening.finditer(markup, markup.rfind(closing) + 1)
-        if sum(1 for _ in islice(found, _MOST_UNCLOSED + 1)) > _MOST_UNCLOSED:
-            raise ValueError(f"more than {_MOST_UNCLOSED} {what}s are never closed")
 
 
 # The rows of each table that becomes a pipe table, by the id of its tag.
