@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import nbformat
 import numpy as np
@@ -15,10 +16,11 @@ from workbench.analysis.findings import findings
 from workbench.core.formatting import share
 from workbench.execution.collect import collect
 from workbench.execution.local import Outcome
+from workbench.report.model import SummaryItem
 from workbench.report.render.html import document_of
 from workbench.report.render.html import rendered as html_page
 from workbench.report.render.plain import summary_lines, summary_markdown
-from workbench.report.summary import SummaryAnswers, answers
+from workbench.report.summary import answers
 from workbench.report.views import ComparisonView
 from workbench.results.run_tables import RunTables
 from workbench.statistics.verdict import METHODS
@@ -33,11 +35,16 @@ noise = np.random.default_rng(5)
 BASE = noise.random(N) * 0.5
 
 
-def asked(run: RunTables) -> SummaryAnswers:
-    return answers(findings(run))
+# The questions of every run by a word, in their order.
+QUESTIONS = ("won", "margin", "certainty", "cost", "faults", "weakest", "more", "data")
+Said = NamedTuple("Said", [(name, SummaryItem) for name in QUESTIONS])
 
 
-def told(said: SummaryAnswers) -> str:
+def asked(run: RunTables) -> Said:
+    return Said(*answers(findings(run)))
+
+
+def told(said: Said) -> str:
     return "\n".join(f"{one.question} {one.sentence} {one.detail}" for one in said)
 
 

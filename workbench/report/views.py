@@ -17,7 +17,7 @@ from workbench.context.conditions import RETRIEVED
 from workbench.core.formatting import count, plural
 from workbench.report.model import Block, Headline, Lines, Prose, Terms
 from workbench.report.render.notebook import Record, Shown, show
-from workbench.report.summary import answered, answers, headline, opening
+from workbench.report.summary import answered, headline, opening
 from workbench.report.text.answers import detail_sentences, hold_answer
 from workbench.report.text.drafts import drafts_lines
 from workbench.report.text.sentences import about_dataset, about_primary, predicate, window_note
@@ -29,6 +29,7 @@ from workbench.report.topics.answers.judges import offer_blocks, role_blocks
 from workbench.report.topics.registry import TOPICS
 from workbench.report.topics.retrieval.differences import differences
 from workbench.report.topics.retrieval.ranking import failed
+from workbench.report.topics.retrieval.verdict import certainty, margin, more
 from workbench.report.topics.run.configurations import (
     faults_table,
     index_gap,
@@ -90,10 +91,9 @@ class ComparisonView(_RunView):
 
     def differences(self) -> Shown:
         """Differences on the same questions, and the results of the tests."""
-        answer, verdict = answers(self.findings), self.findings.verdict
-        lines = [answer.certainty.text, answer.margin.detail, answer.more.text]
-        methods = Lines(verdict.methods) if self.findings.margin and verdict else None
-        return show(Lines([line for line in lines if line]), differences(self.findings), methods)
+        lines = [" ".join(certainty(self.findings)), margin(self.findings)[1], " ".join(more(self.findings))]
+        methods = Lines(self.findings.verdict.methods) if self.findings.margin and self.findings.verdict else None
+        return show(Lines([line.strip() for line in lines if line.strip()]), differences(self.findings), methods)
 
     def record(self, run_id: str) -> Record:
         """The conclusions, for the program that runs the notebook."""

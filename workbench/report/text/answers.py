@@ -40,10 +40,9 @@ MEANINGS = {
 PLACES = {"before": "before the evidence", "after": "after the evidence"}
 
 
-def does_it_hold(findings: Findings) -> SummaryItem | None:
-    """Say how the answers of the first configuration that answers depend on the context. None for a run without answers."""
-    names = answering(findings.run)
-    return hold_answer(findings.run, names[0]) if names else None
+def does_it_hold(findings: Findings) -> list[SummaryItem]:
+    """Say how the answers of the first configuration that answers depend on the context. Empty for a run without answers."""
+    return [hold_answer(findings.run, name) for name in answering(findings.run)[:1]]
 
 
 def hold_answer(run: RunTables, configuration: str) -> SummaryItem:

@@ -26,9 +26,9 @@ from workbench.report.cells import (
 )
 from workbench.report.figures.canvas import IntervalRow, differences_drawing
 from workbench.report.model import Block, Cell, Collapsible, Column, Figure, Lines, Prose, Row, Table
-from workbench.report.text.answers import MEANINGS, QUESTION, answer_lines, detail_sentences, hold_answer
+from workbench.report.text.answers import MEANINGS, QUESTION, answer_lines, detail_sentences, does_it_hold, hold_answer
 from workbench.report.text.sentences import not_scored
-from workbench.report.topics.topic import Topic
+from workbench.report.topics.topic import HeadQuestion, Topic
 from workbench.results.run_tables import RunTables
 
 _MOST_REASONS = 4
@@ -242,4 +242,6 @@ def answered_cell(loss: Loss | None) -> Cell:
     return gap_cell(loss.answered.comparison.simultaneous)
 
 
-conditions = Topic("answers", QUESTION, "Answers", compute, render, lines=lines)
+conditions = Topic(
+    "answers", QUESTION, "Answers", compute, render, lines=lines, questions=(HeadQuestion(3, does_it_hold, every_run=False),)
+)

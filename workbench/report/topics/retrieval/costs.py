@@ -29,7 +29,7 @@ from workbench.report.figures.canvas import (
 )
 from workbench.report.model import Block, Cell, Column, Columns, Figure, Row, Table
 from workbench.report.text.sentences import defined, time_text
-from workbench.report.topics.topic import COMPARED, Topic
+from workbench.report.topics.topic import COMPARED, Topic, question
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -187,7 +187,15 @@ def _priced(findings: Findings, costed: CostedConfiguration) -> str:
 
 
 costs = Topic(
-    "costs", "Quality and cost", "Cost", compute, render, anchor="costs-section", views=COMPARED, missing="No configuration was finished."
+    "costs",
+    "Quality and cost",
+    "Cost",
+    compute,
+    render,
+    anchor="costs-section",
+    views=COMPARED,
+    questions=(question(4, "What does it cost?", cost),),
+    missing="No configuration was finished.",
 )
 
 

@@ -32,11 +32,6 @@ def render(values: tuple[Findings, list[Contrast]]) -> list[Block]:
     return [Prose(introduction), *(_fold(findings, pair, opened=pair is contrasts[0]) for pair in contrasts)]
 
 
-def compute_leading(findings: Findings) -> tuple[Findings, Contrast] | None:
-    """Return the comparison of the leader with the second, or the baseline."""
-    return (findings, findings.contrast) if findings.contrast else None
-
-
 def render_leading(values: tuple[Findings, Contrast]) -> list[Block]:
     """Show the questions on which the two differ, by cause and by slice."""
     findings, pair = values
@@ -105,13 +100,13 @@ def slice_name(label: str) -> str:
     return ", ".join(f"{field}: {value}" for field, _, value in parts) if "=" in label else "all questions"
 
 
-pairs = Topic("pairs", "Pairwise comparison", "Pairs", compute, render, views=COMPARED)
 sources = Topic(
     "sources",
     "Where the first two differ",
     "",
-    compute_leading,
+    lambda findings: (findings, findings.contrast) if findings.contrast else None,
     render_leading,
     views=("comparison",),
     missing="The run has no second configuration to compare.",
 )
+pairs = Topic("pairs", "Pairwise comparison", "Pairs", compute, render, views=COMPARED)

@@ -17,8 +17,8 @@ from workbench.report.figures.canvas import NAME_LENGTH, IntervalRow, difference
 from workbench.report.model import Block, Cell, Collapsible, Column, Figure, Lines, Prose, Row, SummaryItem, Table
 from workbench.report.text.drafts import too_few
 from workbench.report.text.sentences import less_than_matters
-from workbench.report.text.verdict import CONDITION, undone
-from workbench.report.topics.topic import COMPARED, Topic
+from workbench.report.topics.retrieval.verdict import CONDITION, undone
+from workbench.report.topics.topic import COMPARED, HeadQuestion, Topic
 from workbench.statistics.effects import EffectReading
 from workbench.statistics.intervals import ALPHA, THIS_CORPUS
 
@@ -297,5 +297,6 @@ parts_section = Topic(
     render,
     views=COMPARED,
     lines=lambda findings: [each.sentence for each in part_answers(findings)],
+    questions=(HeadQuestion(8, part_answers, every_run=False),),
     missing="The run varies only one part, whose effects are the differences.",
 )

@@ -12,7 +12,7 @@ from workbench.core.formatting import number, plural, shortened
 from workbench.report.cells import NAME_LENGTH, Scale, count_cell, digits_for, gap_cell, key_of, mean_cell, words
 from workbench.report.model import Block, Cell, Collapsible, Column, Prose, Row, Table
 from workbench.report.topics.retrieval.pairs import slice_name
-from workbench.report.topics.topic import COMPARED, Topic
+from workbench.report.topics.topic import COMPARED, Topic, question
 from workbench.statistics.intervals import THIS_CORPUS, Interval
 
 
@@ -105,4 +105,13 @@ def weakest(findings: Findings) -> tuple[str, str]:
     )
 
 
-slices = Topic("slices", "By kind of question", "Slices", compute, render, views=COMPARED, missing="No configuration can be sliced.")
+slices = Topic(
+    "slices",
+    "By kind of question",
+    "Slices",
+    compute,
+    render,
+    views=COMPARED,
+    questions=(question(6, "Where is it weakest?", weakest),),
+    missing="No configuration can be sliced.",
+)

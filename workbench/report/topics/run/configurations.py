@@ -9,10 +9,11 @@ import numpy as np
 from workbench.analysis.answer_values import reasons_without
 from workbench.analysis.findings import Findings
 from workbench.analysis.frontier import passes_of, timings_of
-from workbench.analysis.misses import cause_meanings, faults_of
+from workbench.analysis.misses import cause_meanings, explains_text, faults_of
 from workbench.analysis.standings import Standing
 from workbench.analysis.values import detail
-from workbench.core.formatting import count, listed, number, plural, setting, share, signed
+from workbench.attribution.causes import CAUSES
+from workbench.core.formatting import capitalised, count, listed, number, plural, setting, share, signed
 from workbench.report.cells import count_cell, question_row, text, value_cell, words
 from workbench.report.figures.canvas import (
     ACCENT,
@@ -24,8 +25,9 @@ from workbench.report.figures.canvas import (
 )
 from workbench.report.model import Block, Cell, Collapsible, Column, Figure, Lines, Prose, Row, Table, Term, Terms
 from workbench.report.text.sentences import folder_of, not_scored, time_text
+from workbench.report.topics.answers.causes import failing_answers
 from workbench.report.topics.run.worst import questions_table
-from workbench.report.topics.topic import Topic
+from workbench.report.topics.topic import Topic, question
 from workbench.results.run_tables import RunTables
 
 if TYPE_CHECKING:
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
 
 
 _WORST = 5
+# The cause, after "misses evidence ... because".
+_BECAUSE = {cause.name: cause.because for cause in CAUSES}
 # A correct ranking is weak if its margin is below this many standard deviations of the question's scores.
 WEAK = 0.25
 _MOST_ROWS = 100
@@ -219,7 +223,44 @@ def index_gap(run: RunTables, configuration: str) -> list[Block]:
     return [Prose(sentence), table]
 
 
-cards = Topic("configurations", "Configurations", "Configurations", compute, render)
+def faults(findings: Findings) -> tuple[str, str]:
+    """Describe the leader's misses and their most frequent cause."""
+    first, missed = findings.first, findings.faults
+    if first is None or missed is None:
+        return "No configuration can be ranked, so no faults are counted.", ""
+    if not findings.primary.higher_is_better:
+        return f"{findings.primary} counts faults itself, so misses have no causes.", ""
+    target, questions = "evidence" if explains_text(findings.run) else "a relevant document", plural(missed.of, "question")
+    answers = failing_answers(findings.run, first.name)
+    if not missed.known:
+        unknown = f"{first.name} does not say what it retrieved, so it is not known what it misses"
+        return f"{unknown}; {answers}." if answers else f"{unknown}.", ""
+    if not missed.causes:
+        where = "the only question" if missed.of == 1 else f"any of {questions}"
+        if answers:
+            return f"{first.name} does not miss {target} on {where}, but {answers}.", ""
+        return f"Nothing: {first.name} does not miss {target} on {where}.", ""
+    (cause, (most, _)), *_ = missed.causes.items()
+    queries = sum(many for many, _ in missed.causes.values())
+    # A question that misses several pieces counts once, by the earliest cause.
+    by = f"each time because {_BECAUSE[cause]}" if most == queries else f"on {count(most)} of these first because {_BECAUSE[cause]}"
+    if missed.beyond_k:
+        has = "has" if missed.beyond_k == 1 else "have"
+        by += f"; {count(missed.beyond_k)} of them {has} more than {findings.primary.k} relevant documents, and miss some in every ranking"
+    meanings = cause_meanings(findings.run)
+    detail = "; ".join(f"{name} ({count(many)}): {meanings[name]}" for name, (many, _) in missed.causes.items())
+    failed = f" {capitalised(answers)}." if answers else ""
+    return f"{first.name} misses {target} on {count(queries)} of {questions} ({share(queries, missed.of)}), {by}.{failed}", f"{detail}."
+
+
+cards = Topic(
+    "configurations",
+    "Configurations",
+    "Configurations",
+    compute,
+    render,
+    questions=(question(5, "What goes wrong most often?", faults),),
+)
 
 
 @own_style()

@@ -6,14 +6,16 @@ from typing import Any
 from workbench.analysis.answer_values import reasons_without
 from workbench.analysis.findings import Findings
 from workbench.analysis.misses import possible_causes
-from workbench.core.formatting import capitalised, count
+from workbench.analysis.values import holding_half
+from workbench.core.formatting import capitalised, count, plural
 from workbench.metrics.names import Metric
 from workbench.report.cells import text, words
 from workbench.report.model import Block, Cell, Lines, Prose, Row, Section, Table, Term, Terms
-from workbench.report.text.sentences import about_primary, about_trust, folder_of, not_scored
+from workbench.report.text.sentences import about_dataset, about_primary, about_trust, folder_of, not_scored
 from workbench.report.topics.retrieval.parts import shows_parts
-from workbench.report.topics.topic import Topic, same
+from workbench.report.topics.topic import Topic, question, same
 from workbench.statistics.effects import EFFECT_METHODS
+from workbench.statistics.intervals import counts_text
 
 _ALWAYS = (
     "@5 is after 5 chunks or documents; @2000t is after 2,000 tokens of the chunks in rank order, the last one cut. Each metric has its own "
@@ -80,5 +82,25 @@ def _unread(findings: Findings) -> Table:
     return Table("The files that workbench init left out, with the reason", [words("file"), text("reason")], rows)
 
 
+def data(findings: Findings) -> tuple[str, str]:
+    """Describe the documents and questions, and how many questions the primary metric averages."""
+    if findings.first is None:
+        return about_dataset(findings.run), ""
+    mean = findings.first.means[str(findings.primary)]
+    unscored = f"; {count(mean.unscored)} unscored" if mean.unscored else ""
+    equally = ", with equal weight" if findings.run.average == "documents" else ""
+    return about_dataset(
+        findings.run
+    ), f"{findings.primary} is over {counts_text(mean.n, mean.clusters)}{equally}{unscored}.{_concentrated(findings, mean.clusters)}"
+
+
+def _concentrated(findings: Findings, clusters: int) -> str:
+    half = holding_half(findings.run, str(findings.primary))
+    if half is None:
+        return ""
+    held = f"{plural(half, 'document')} of {count(clusters)} {'holds' if half == 1 else 'hold'} half of the questions"
+    return f" {held} and so {'decides' if half == 1 else 'decide'} most; average: documents in the experiment gives all documents equal weight."
+
+
 method = Topic("method", "Method", "Method", same, render)
-provenance = Topic("provenance", "Provenance", "Provenance", same, render_provenance)
+provenance = Topic("provenance", "Provenance", "Provenance", same, render_provenance, questions=(question(99, "On which data?", data),))

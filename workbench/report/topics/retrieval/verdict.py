@@ -8,8 +8,10 @@ import numpy as np
 from workbench.analysis.findings import Findings
 from workbench.analysis.standings import shared_means
 from workbench.core.formatting import capitalised, count, listed, number, p_value, plural, rounded, share, signed
-from workbench.report.text.drafts import unaccepted_drafts
-from workbench.report.text.sentences import less_than_matters, uncovered_sentence
+from workbench.report.text.delivery import delivery_notes
+from workbench.report.text.drafts import beside_verdict, unaccepted_drafts
+from workbench.report.text.sentences import less_than_matters, screened_sentence, uncovered_sentence
+from workbench.report.topics.topic import Topic, question, same
 from workbench.statistics.clusters import FEWEST_FOR_WINNER
 from workbench.statistics.comparison import Comparison
 from workbench.statistics.intervals import ALPHA, bounds_text
@@ -37,7 +39,7 @@ def margin(findings: Findings) -> tuple[str, str]:
     if second is None or comparison is None:
         return f"There is no second configuration to compare with; {first.name} has {metric} {first.means[metric].text()}.", ""
     questions = f"on {plural(comparison.difference.n, 'question')}"
-    if same(comparison):
+    if comparison.identical:
         return f"There is no difference: {comparison.a} and {comparison.b} have the same {metric} {questions}.", _selected(findings)
     one, other = _shared_means(findings, comparison)
     values = f"{metric} {number(one)} against {number(other)}"
@@ -64,7 +66,7 @@ def certainty(findings: Findings) -> tuple[str, str]:
     verdict, comparison = findings.verdict, findings.margin
     if verdict is None or comparison is None:
         return "Nothing was tested, because a test requires two configurations.", ""
-    if same(comparison):
+    if comparison.identical:
         return "There is no difference to test.", ""
     if verdict.reason is Reason.DRAFTS:
         return "Nothing was tested, because no claim rests on drafts.", ""
@@ -101,11 +103,6 @@ def more(findings: Findings) -> tuple[str, str]:
 def undone(comparison: Comparison) -> bool:
     """Check for a difference that is significant by itself and does not count, because losses that were not seen would undo it."""
     return comparison.p <= ALPHA and comparison.p_adjusted == 1
-
-
-def same(comparison: Comparison) -> bool:
-    """Whether two configurations have the same value on every question."""
-    return comparison.identical
 
 
 def _verdict(findings: Findings, verdict: Verdict) -> str:
@@ -295,3 +292,34 @@ def _assumed(verdict: Verdict, power: Detectable) -> str:
         f"Two-sided paired t test {each}, with the spread of the difference between {power.a} and {power.b}. New questions {new}. "
         "The experiment's smallest_difference sets the smallest difference that matters."
     )
+
+
+def lines(findings: Findings) -> list[str]:
+    """Give the verdict in the terminal: screening, odd deliveries, drafts, the winner, the margin and its certainty."""
+    return [
+        "",
+        *([screened_sentence(findings.screening)] if findings.screening else []),
+        *delivery_notes(findings.run),
+        *beside_verdict(findings.run, findings.verdict),
+        won(findings)[0],
+        *([margin(findings)[0]] if findings.first else []),
+        *([certainty(findings)[0], more(findings)[0]] if findings.margin else []),
+    ]
+
+
+# On the page and in the notebook it is the opening.
+verdict = Topic(
+    "verdict",
+    "",
+    "",
+    same,
+    None,
+    views=(),
+    lines=lines,
+    questions=(
+        question(0, "What won?", won),
+        question(1, "By how much?", margin),
+        question(2, "How certain is the result?", certainty),
+        question(7, "How many more questions would be needed?", more),
+    ),
+)
