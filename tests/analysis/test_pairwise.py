@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from workbench.analysis.misses import faults_of, weakest_slice
+from workbench.analysis.causes import faults_of, weakest_slice
 from workbench.analysis.pairwise import OTHER, contrast
 from workbench.analysis.values import small
 from workbench.chunking.fixed import FixedChunker

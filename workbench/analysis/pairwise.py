@@ -7,8 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workbench.analysis.answer_causes import answer_cause_meanings, failed_answers
-from workbench.analysis.misses import cause_meanings, causes_by_query
+from workbench.analysis.causes import answer_cause_meanings, cause_meanings, causes_by_query, failed_answers
 from workbench.analysis.standings import verdict_of
 from workbench.analysis.values import clusters, detail, per_query, places, slices, small
 from workbench.attribution.causes import CAUSE_NAMES

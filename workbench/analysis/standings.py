@@ -1,6 +1,6 @@
 """The means of a run's configurations with intervals, ordered by the verdict on the primary metric."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
@@ -8,15 +8,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from workbench.analysis.values import clusters, per_query, slices, unscored_queries
+from workbench.analysis.values import clusters, per_query, unscored_queries
 from workbench.core.formatting import number
 from workbench.metrics.coverage import Floats
 from workbench.metrics.names import Metric
-from workbench.records import PRODUCTION, SOURCE
 from workbench.results.run_tables import RETRIEVED, RunTables
 from workbench.statistics.comparison import paired_difference
 from workbench.statistics.intervals import Interval
-from workbench.statistics.rank_agreement import order_agreement
 from workbench.statistics.verdict import Verdict, verdict, with_unscored
 
 # The share of questions with a value below which a mean is of other questions than those of other configurations.
@@ -154,23 +152,6 @@ def slice_means(run: RunTables, configuration: str) -> pd.DataFrame:
     """The rows of `metrics` for the primary metric, one per slice and indexed by its name, `all` first."""
     rows = run.of("metrics", configuration)
     return rows[(rows["metric"] == str(run.primary)) & (rows["condition"] == RETRIEVED)].set_index("slice")
-
-
-def source_agreement(run: RunTables, configurations: Sequence[str]) -> Interval | None:
-    """Kendall's tau between the orders of at least 3 configurations by the questions of users and by the others, on the primary metric.
-
-    Only questions with a value in all of them count. Returns None without questions of both kinds.
-    """
-    real = slices(run).get(f"{SOURCE}={PRODUCTION}")
-    if real is None or len(configurations) < 3:
-        return None
-    values = np.array([per_query(run, name, str(run.primary)) for name in configurations])
-    codes, known = clusters(run).codes, ~np.isnan(values).any(axis=0)
-    chosen = [known & members for members in (real, ~real)]
-    if not all(members.any() for members in chosen):
-        return None
-    first, second = ((values[:, members], codes[members]) for members in chosen)
-    return order_agreement(first, second)
 
 
 @lru_cache(maxsize=4)

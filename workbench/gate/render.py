@@ -13,7 +13,7 @@ from workbench.report.cells import table_lines
 from workbench.report.model import Table
 from workbench.report.render.plain import escaped, markdown
 from workbench.report.topics.run.broken import causes_table, lost_sentence, short_table
-from workbench.statistics.gates.paired import Decision
+from workbench.statistics.gates import Decision
 
 _WORDS = {Decision.PASS: "pass", Decision.FAIL: "FAIL", Decision.UNDECIDED: "undecided"}
 _MARKS = {Decision.PASS: "✅ pass", Decision.FAIL: "❌ fail", Decision.UNDECIDED: "⚠️ undecided"}

@@ -26,7 +26,7 @@ from workbench.new_experiment.measures import measure
 from workbench.new_experiment.proposal import Proposal, ProposedSetting, experiment_text, propose
 from workbench.new_experiment.questions import append_questions, existing_questions, overlap_sentence, question_row
 from workbench.records import Document, Query
-from workbench.report.text.drafts import drafts_of
+from workbench.report.text.sentences import drafts_of
 from workbench.statistics.power import expected_difference, expected_questions
 
 FEWEST_DOCUMENTS, FEWEST_QUESTIONS = 5, 30

@@ -2,8 +2,7 @@
 
 from workbench.analysis.findings import Findings
 from workbench.report.model import Headline, Summary, SummaryItem
-from workbench.report.text.delivery import delivery_notes
-from workbench.report.text.drafts import beside_verdict
+from workbench.report.text.sentences import beside_verdict, delivery_notes
 from workbench.report.topics.registry import TOPICS
 from workbench.report.topics.retrieval.verdict import won
 from workbench.report.topics.run.gate import gate_opening

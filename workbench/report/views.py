@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-from workbench.analysis.answer_causes import failures_of
 from workbench.analysis.answer_values import answer_score, answering, condition_scores
+from workbench.analysis.causes import failures_of
 from workbench.analysis.decomposition import decomposition_of
 from workbench.analysis.findings import Findings, findings
-from workbench.analysis.judging.judge_trust import judge_trust
+from workbench.analysis.judging.judges import judge_trust
 from workbench.analysis.marked_answers import question_in_conditions
 from workbench.analysis.standings import Standing, standing_of
 from workbench.context.conditions import RETRIEVED
@@ -19,8 +19,7 @@ from workbench.report.model import Block, Headline, Lines, Prose, Terms
 from workbench.report.render.notebook import Record, Shown, show
 from workbench.report.summary import answered, headline, opening
 from workbench.report.text.answers import detail_sentences, hold_answer
-from workbench.report.text.drafts import drafts_lines
-from workbench.report.text.sentences import about_dataset, about_primary, predicate, window_note
+from workbench.report.text.sentences import about_dataset, about_primary, drafts_lines, predicate, window_note
 from workbench.report.topics.answers.calibration import calibration_blocks, corrected_blocks, disagreement_blocks
 from workbench.report.topics.answers.claims import claim_blocks
 from workbench.report.topics.answers.conditions import condition_table, decomposition_table, losses_figure
@@ -37,10 +36,11 @@ from workbench.report.topics.run.configurations import (
     lengths_figure,
     metrics_table,
     misses_table,
+    questions_table,
     separation,
     settings,
+    worst,
 )
-from workbench.report.topics.run.worst import questions_table, worst
 from workbench.report.topics.topic import View
 from workbench.results.run_tables import RunTables
 from workbench.statistics.intervals import counts_text

@@ -16,7 +16,7 @@ from workbench.gate.report import RuleResult, outcome_of
 from workbench.gate.rules import Subject
 from workbench.printable import printable_line
 from workbench.records import Dataset
-from workbench.statistics.gates.paired import Decision
+from workbench.statistics.gates import Decision
 from workbench.suite.fixtures import plain_errors
 from workbench.suite.kinds import OUTCOME, TEST, SuiteTest, kind_of
 from workbench.suite.rag_suite import RagSuite, ingesting_target, suite_of

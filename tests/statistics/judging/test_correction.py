@@ -12,10 +12,8 @@ from tests.statistics.reference import wilson
 from workbench.errors import InputError
 from workbench.statistics.clusters import Clusters
 from workbench.statistics.judging.calibration import JudgedLabels, agreement, calibration
-from workbench.statistics.judging.items import LabelledItems
+from workbench.statistics.judging.corrections import LabelledItems, corrected_difference, corrected_mean
 from workbench.statistics.judging.limits import share_limits, shrunk_design
-from workbench.statistics.judging.post_stratified import corrected_mean
-from workbench.statistics.judging.rectified import corrected_difference
 
 
 def made(judged, label, documents=40):

@@ -17,8 +17,8 @@ from workbench.metrics.coverage import Floats
 from workbench.metrics.registry import METRICS
 from workbench.results.judge_labels import LabelLine
 from workbench.results.run_tables import RunTables
+from workbench.statistics.judging.corrections import LabelledItems
 from workbench.statistics.judging.drawing import EACH_CLASS, DrawableItem, DrawnItems, draw, shuffled
-from workbench.statistics.judging.items import LabelledItems
 
 # What can be labelled, with the metrics that labels correct.
 LabelTask = Literal["support", "correctness", "answer_relevance"]

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from workbench.analysis.judging.judge_trust import JudgeTrust, judge_trust
+from workbench.analysis.judging.judges import JudgeTrust, judge_trust
 from workbench.core.formatting import interval, number, plural
 from workbench.gate.checklist.points import Audit, ChecklistPoint
 from workbench.judging.base import Task

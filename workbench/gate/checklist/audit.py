@@ -10,7 +10,7 @@ from workbench.gate.checklist.operations import AlertEvidence, LogEvidence, gate
 from workbench.gate.checklist.points import Audit, Checklist, ChecklistPoint
 from workbench.gate.checklist.retrieval import chunkings, labelled_questions, precision, recall
 from workbench.gate.rules import GateSettings
-from workbench.report.text.drafts import unaccepted_drafts
+from workbench.report.text.sentences import unaccepted_drafts
 from workbench.results.run_tables import RunTables
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from workbench.analysis.misses import cause_meanings, missed_evidence
+from workbench.analysis.causes import cause_meanings, missed_evidence
 from workbench.analysis.synthetic import unaccepted
 from workbench.core.formatting import listed, number, plural, share
 from workbench.gate.checklist.points import Audit, ChecklistPoint, MetricMean

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 from markupsafe import Markup
 
-from workbench.report.figures.canvas import ACCENT, FAINT, INK, LINES, MUTED, PAPER, own_style
+from workbench.report.canvas import ACCENT, FAINT, INK, LINES, MUTED, PAPER, own_style
 from workbench.report.model import Sparkline
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from workbench.analysis.findings import Findings
 from workbench.context.conditions import CLEAN_TWINS, GOLD, GOLD_DISTRACTORS, NONE, RETRIEVED
 from workbench.core.formatting import count, listed, number, plural
 from workbench.report.model import SummaryItem
-from workbench.report.text.drafts import too_few
+from workbench.report.text.sentences import too_few
 from workbench.report.topics.answers.costs import cost_sentence
 from workbench.results.run_tables import RunTables
 from workbench.statistics.effects import EffectReading

@@ -16,7 +16,7 @@ from workbench.gate.rules import GateSettings
 from workbench.judging.settings import EndToEndThresholds
 from workbench.printable import printable_line
 from workbench.records import Dataset
-from workbench.report.text.drafts import unaccepted_drafts
+from workbench.report.text.sentences import unaccepted_drafts
 from workbench.results.run_tables import RETRIEVED, RunTables
 from workbench.testing.assertions.systems import Judges, require_accepted, run_of
 

@@ -12,8 +12,8 @@ from workbench.analysis.judging.labels import judged_items
 from workbench.core.formatting import count, interval, listed, number, plural, share, signed
 from workbench.errors import InputError
 from workbench.judging.base import TASKS
+from workbench.report.canvas import FAINT, LINES, MUTED, canvas, own_style
 from workbench.report.cells import UNKNOWN, count_cell, described, mean_cell, opened, text, value_cell, words
-from workbench.report.figures.canvas import FAINT, LINES, MUTED, canvas, own_style
 from workbench.report.model import Block, Cell, Collapsible, Column, Figure, Prose, Row, Table
 from workbench.results.run_tables import RETRIEVED, RunTables
 

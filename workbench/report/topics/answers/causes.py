@@ -4,7 +4,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from workbench.analysis.answer_causes import (
+from workbench.analysis.answer_values import answering
+from workbench.analysis.causes import (
     FailureCauses,
     answer_cause_meanings,
     failed_share,
@@ -12,15 +13,14 @@ from workbench.analysis.answer_causes import (
     failures_of,
     unrefused_answers,
 )
-from workbench.analysis.answer_values import answering
 from workbench.analysis.findings import Findings
-from workbench.analysis.judging.judge_trust import OVERLAP
+from workbench.analysis.judging.judges import OVERLAP
 from workbench.analysis.judging.labels import judge_of
 from workbench.attribution.causes import CAUSE_NAMES, EVIDENCE_CAUSES, Cause
 from workbench.context.conditions import GOLD, RETRIEVED
 from workbench.core.formatting import capitalised, count, plural, share, shortened
+from workbench.report.canvas import INK, LINES, MUTED, NAME_LENGTH, PAPER, POINTS, canvas, name_rows, own_style
 from workbench.report.cells import UNKNOWN, count_cell, described, key_of, opened, text, value_cell, words
-from workbench.report.figures.canvas import INK, LINES, MUTED, NAME_LENGTH, PAPER, POINTS, canvas, name_rows, own_style
 from workbench.report.model import Block, Cell, Collapsible, Column, Figure, Lines, Prose, Row, Table
 from workbench.report.topics.answers.judges import CORRECTNESS_BY_OVERLAP
 from workbench.report.topics.topic import Topic

@@ -9,6 +9,7 @@ from workbench.analysis.findings import Findings
 from workbench.context.conditions import CONDITIONS, GOLD_DISTRACTORS, RETRIEVED
 from workbench.core.formatting import listed, plural, share, shortened
 from workbench.metrics.names import Metric
+from workbench.report.canvas import IntervalRow, differences_drawing
 from workbench.report.cells import (
     NAME_LENGTH,
     UNKNOWN,
@@ -24,7 +25,6 @@ from workbench.report.cells import (
     value_cell,
     words,
 )
-from workbench.report.figures.canvas import IntervalRow, differences_drawing
 from workbench.report.model import Block, Cell, Collapsible, Column, Figure, Lines, Prose, Row, Table
 from workbench.report.text.answers import MEANINGS, QUESTION, answer_lines, detail_sentences, does_it_hold, hold_answer
 from workbench.report.text.sentences import not_scored

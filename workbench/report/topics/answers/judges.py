@@ -4,16 +4,14 @@ import math
 from collections.abc import Sequence
 
 from workbench.analysis.findings import Findings
-from workbench.analysis.judging.calibration import NOT_MEASURED
-from workbench.analysis.judging.judge_trust import OVERLAP, JudgeTrust, judge_trust, verdicts_judge
+from workbench.analysis.judging.judges import NOT_MEASURED, OVERLAP, JudgeTrust, judge_trust, verdicts_judge
 from workbench.analysis.judging.labels import judge_of
 from workbench.analysis.synthetic import ModelRole, SharedFamily, models_by_role, shared_families
 from workbench.core.formatting import capitalised, count, listed, number, plural, share
 from workbench.judging.measured import CONTRADICTIONS_FOUND, MEASURED
 from workbench.report.cells import UNKNOWN, value_cell, words
 from workbench.report.model import Block, Cell, Column, Lines, Prose, Row, Table, Term, Terms
-from workbench.report.text.drafts import drafts_lines
-from workbench.report.text.sentences import folder_of
+from workbench.report.text.sentences import drafts_lines, folder_of
 from workbench.report.topics.answers.calibration import calibration_blocks, corrected_blocks, task_text
 from workbench.report.topics.topic import Topic
 from workbench.results.run_tables import RunTables

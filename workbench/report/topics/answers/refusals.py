@@ -13,8 +13,8 @@ from workbench.context.conditions import GOLD, GOLD_DISTRACTORS, IRRELEVANT_ONLY
 from workbench.core.formatting import count, shortened
 from workbench.errors import InputError
 from workbench.metrics.coverage import Floats
+from workbench.report.canvas import FAINT, LINES, MUTED, End, canvas, name_ends, own_style, plain, spanned
 from workbench.report.cells import NAME_LENGTH, UNKNOWN, count_cell, described, key_of, mean_cell, opened, value_cell, words
-from workbench.report.figures.canvas import FAINT, LINES, MUTED, End, canvas, name_ends, own_style, plain, spanned
 from workbench.report.model import Block, Cell, Column, Figure, Prose, Row, Table
 from workbench.report.topics.topic import Topic
 from workbench.results.run_tables import RunTables

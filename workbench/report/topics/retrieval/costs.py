@@ -10,8 +10,7 @@ import numpy as np
 from workbench.analysis.findings import Findings
 from workbench.analysis.frontier import COSTS, DRIFT, TIMES, Cost, CostedConfiguration, separated, timings_of
 from workbench.core.formatting import amount, count, listed, plural, shortened
-from workbench.report.cells import amount_cell, count_cell, described, key_of, value_cell, words
-from workbench.report.figures.canvas import (
+from workbench.report.canvas import (
     ACCENT,
     FAINT,
     INK,
@@ -27,6 +26,7 @@ from workbench.report.figures.canvas import (
     plain,
     spanned,
 )
+from workbench.report.cells import amount_cell, count_cell, described, key_of, value_cell, words
 from workbench.report.model import Block, Cell, Column, Columns, Figure, Row, Table
 from workbench.report.text.sentences import defined, time_text
 from workbench.report.topics.topic import COMPARED, Topic, question

@@ -6,10 +6,10 @@ import numpy as np
 
 from workbench.analysis.findings import Findings
 from workbench.core.formatting import plural, shortened
+from workbench.report.canvas import NAME_LENGTH, IntervalRow, differences_drawing
 from workbench.report.cells import count_cell, described, difference_cells, digits_for, key_of, p_cell, words
-from workbench.report.figures.canvas import NAME_LENGTH, IntervalRow, differences_drawing
 from workbench.report.model import Block, Cell, Column, Figure, Prose, Row, Table
-from workbench.report.text.drafts import unaccepted_drafts
+from workbench.report.text.sentences import unaccepted_drafts
 from workbench.report.topics.retrieval.verdict import undone
 from workbench.report.topics.topic import COMPARED, Topic
 from workbench.statistics.comparison import Comparison

@@ -12,11 +12,10 @@ from workbench.analysis.findings import Findings
 from workbench.analysis.frontier import CostRange
 from workbench.analysis.parts import LATENCIES, NEIGHBOURS, NONE, Contrasted, PartEffect, alternatives, contrasts_of, parts
 from workbench.core.formatting import listed, number, p_value, plural, shortened, signed, two_digits
+from workbench.report.canvas import NAME_LENGTH, IntervalRow, differences_drawing
 from workbench.report.cells import count_cell, described, difference_cells, digits_for, gap_cell, key_of, p_cell, value_cell, words
-from workbench.report.figures.canvas import NAME_LENGTH, IntervalRow, differences_drawing
 from workbench.report.model import Block, Cell, Collapsible, Column, Figure, Lines, Prose, Row, SummaryItem, Table
-from workbench.report.text.drafts import too_few
-from workbench.report.text.sentences import less_than_matters
+from workbench.report.text.sentences import less_than_matters, too_few
 from workbench.report.topics.retrieval.verdict import CONDITION, undone
 from workbench.report.topics.topic import COMPARED, HeadQuestion, Topic
 from workbench.statistics.effects import EffectReading

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from workbench.analysis.causes import cause_meanings, missed_evidence
 from workbench.analysis.findings import Findings
-from workbench.analysis.misses import cause_meanings, missed_evidence
 from workbench.analysis.passages import text_of
 from workbench.analysis.values import metadata, per_query, rewrites
 from workbench.attribution.causes import CAUSE_NAMES

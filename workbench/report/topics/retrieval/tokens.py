@@ -6,20 +6,8 @@ from typing import TYPE_CHECKING, Any
 from workbench.analysis.findings import Findings
 from workbench.analysis.frontier import CURVE, recall_curves
 from workbench.core.formatting import count, shortened
+from workbench.report.canvas import FAINT, LINES, MOST_NAMES, MUTED, NAME_LENGTH, End, canvas, name_ends, named_height, own_style, spanned
 from workbench.report.cells import described, key_of, value_cell, words
-from workbench.report.figures.canvas import (
-    FAINT,
-    LINES,
-    MOST_NAMES,
-    MUTED,
-    NAME_LENGTH,
-    End,
-    canvas,
-    name_ends,
-    named_height,
-    own_style,
-    spanned,
-)
 from workbench.report.model import Block, Cell, Column, Figure, Row, Table
 from workbench.report.topics.topic import COMPARED, Topic
 

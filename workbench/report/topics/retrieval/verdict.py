@@ -8,9 +8,14 @@ import numpy as np
 from workbench.analysis.findings import Findings
 from workbench.analysis.standings import shared_means
 from workbench.core.formatting import capitalised, count, listed, number, p_value, plural, rounded, share, signed
-from workbench.report.text.delivery import delivery_notes
-from workbench.report.text.drafts import beside_verdict, unaccepted_drafts
-from workbench.report.text.sentences import less_than_matters, screened_sentence, uncovered_sentence
+from workbench.report.text.sentences import (
+    beside_verdict,
+    delivery_notes,
+    less_than_matters,
+    screened_sentence,
+    unaccepted_drafts,
+    uncovered_sentence,
+)
 from workbench.report.topics.topic import Topic, question, same
 from workbench.statistics.clusters import FEWEST_FOR_WINNER
 from workbench.statistics.comparison import Comparison

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from workbench.analysis.answer_values import reasons_without
+from workbench.analysis.causes import possible_causes
 from workbench.analysis.findings import Findings
-from workbench.analysis.misses import possible_causes
 from workbench.analysis.values import holding_half
 from workbench.core.formatting import capitalised, count, plural
 from workbench.metrics.names import Metric

@@ -15,18 +15,24 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.figure import Figure as Drawing
 
-
 INK, MUTED, FAINT, ACCENT, WARNING, PAPER = "#1b1f24", "#57606a", "#d0d7de", "#0b5cad", "#b1440e", "#ffffff"
+
 # Dark enough for lines on white. Neighbours differ in lightness, and lines also differ in markers and dashes.
 LINES = (ACCENT, WARNING, "#00795a", "#8e4585")
+
 POINTS = 8.5
+
 # At this width the text is still legible on a phone, which shows the figure 360 pixels wide.
 WIDTH_INCHES = 4.8
+
 # Names are cut to this many letters to leave room for the data.
 NAME_LENGTH = 26
+
 # With more points or lines than this, only the important ones are named. The table below the figure names the others.
 MOST_NAMES = 12
+
 _LEAST_SPAN = 0.3
+
 # The end of an axis for shares: a point at 1 is drawn whole, and no tick is above 1.
 _ABOVE_SHARES = 1.02
 
