@@ -43,9 +43,10 @@ def answers_of(run: RunTables, configuration: str) -> pd.DataFrame:
     return run.of("answers", configuration)
 
 
+@lru_cache(maxsize=64)
 def is_verbatim(run: RunTables, configuration: str) -> bool:
     """Check that the answers are copied from the context, so that they can neither be unfaithful nor obey it."""
-    return configuration in _verbatim(run)
+    return bool((run.of("queries", configuration)["reason"] == VERBATIM).any())
 
 
 def question_share(run: RunTables, rows: pd.DataFrame, happened: "pd.Series[bool]") -> Interval | None:
@@ -57,12 +58,6 @@ def question_share(run: RunTables, rows: pd.DataFrame, happened: "pd.Series[bool
     values = np.full(len(run.questions), np.nan)
     values[places(run, pd.Series(shares.index, dtype="str"))] = shares.to_numpy(np.float64)
     return mean_interval(values, clusters(run), True)
-
-
-@lru_cache(maxsize=4)
-def _verbatim(run: RunTables) -> frozenset[str]:
-    rows = run.queries
-    return frozenset(rows.loc[rows["reason"] == VERBATIM, "configuration"])
 
 
 class Refusals(NamedTuple):
@@ -109,24 +104,18 @@ def repeated_values(run: RunTables, configuration: str, metric: str, condition: 
 
 def condition_values(run: RunTables, configuration: str, metric: str, condition: str, perturbation: str = "") -> Floats:
     """Return the mean of each question over the repeats, NaN if unscored or without such a condition. Shape (questions,)."""
-    rows = repeated_values(run, configuration, metric, condition, perturbation)
-    return mean_of_repeats(rows)
+    return mean_of_repeats(repeated_values(run, configuration, metric, condition, perturbation))
 
 
 def refusals_in(run: RunTables, configuration: str, questions: Bools, condition: str, perturbation: str = "") -> Refusals:
     """Count the refused and the given answers to some `questions` (q) in a condition, of all repeats."""
-    refused, given = _refused(run, configuration, condition, perturbation)
+    refused, given = refused_answers(run, configuration, condition, perturbation)
     return Refusals(int(refused[questions].sum()), int(given[questions].sum()))
 
 
-def refused_questions(run: RunTables, configuration: str, condition: str) -> Bools:
-    """Mark the questions of which an answer is refused in a condition. Shape (questions,)."""
-    return _refused(run, configuration, condition, "")[0] > 0
-
-
 @lru_cache(maxsize=64)
-def _refused(run: RunTables, configuration: str, condition: str, perturbation: str) -> tuple[Ints, Ints]:
-    """The numbers of refused and of given answers of each question, both (questions,)."""
+def refused_answers(run: RunTables, configuration: str, condition: str, perturbation: str = "") -> tuple[Ints, Ints]:
+    """Count the refused and the given answers to each question in a condition, of all repeats. Both have the shape (questions,)."""
     rows = answers_of(run, configuration)
     rows = rows[(rows["condition"] == condition) & (rows["variant"] == perturbation) & (rows["reason"] == "") & (rows["error"] == "")]
     asked, size = places(run, rows["query_id"]), len(run.questions)

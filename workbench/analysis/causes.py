@@ -177,12 +177,6 @@ def failures_of(run: RunTables, configuration: str, condition: str = RETRIEVED) 
     return FailureCauses(configuration, condition, given, asked - given, causes)
 
 
-def failures_by_condition(run: RunTables, configuration: str) -> tuple[FailureCauses, ...]:
-    """Count the causes of a configuration's failed answers in every examined condition that has answers."""
-    found = (failures_of(run, configuration, condition) for condition in attributed_conditions(run))
-    return tuple(each for each in found if each and each.given)
-
-
 def unrefused_answers(run: RunTables, configuration: str) -> tuple[int, int]:
     """Count the retrieved contexts of unanswerable questions whose answer is no refusal, and all that were answered or refused. Needs no judge."""
     given = _given(run, configuration, RETRIEVED)

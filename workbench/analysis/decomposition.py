@@ -18,7 +18,7 @@ from workbench.analysis.answer_values import (
     is_verbatim,
     losing,
     refusals_in,
-    refused_questions,
+    refused_answers,
 )
 from workbench.analysis.values import clusters
 from workbench.context.conditions import GOLD, GOLD_DISTRACTORS, NONE, RETRIEVED
@@ -137,7 +137,7 @@ def decompose(run: RunTables, configuration: str, metric: str) -> Decomposition:
 def _losses(run: RunTables, configuration: str, metric: str, clean: Floats) -> Iterator[Loss]:
     observed, keys = clusters(run), losing(run, configuration, metric)
     degraded = {"/".join(filter(None, key)): condition_values(run, configuration, metric, *key) for key in keys}
-    answered = np.where(refused_questions(run, configuration, GOLD), np.nan, clean)
+    answered = np.where(refused_answers(run, configuration, GOLD)[0] > 0, np.nan, clean)
     found, unrefused = (losses({(GOLD, name): (side, values) for name, values in degraded.items()}, observed) for side in (clean, answered))
     for (_, name), effect in found.items():
         condition, _, perturbation = name.partition("/")
@@ -181,16 +181,11 @@ def _interval(mean: Interval) -> dict[str, Any]:
 
 
 def _tested(loss: Loss) -> dict[str, Any]:
-    row = loss.comparison
-    bounds = {"low_adjusted": row.low_adjusted, "high_adjusted": row.high_adjusted, "p": row.p, "p_adjusted": row.p_adjusted}
     reading = MASKED if loss.masked and loss.reading is EffectReading.UNDECIDED else _READINGS[loss.reading]
-    return bounds | {"detectable": loss.detectable, "reading": reading} | _answered(loss)
-
-
-def _answered(loss: Loss) -> dict[str, Any]:
-    row = {"refused_alone": loss.alone.share, "refused": loss.refused.share}
+    row = {name: getattr(loss.comparison, name) for name in ("low_adjusted", "high_adjusted", "p", "p_adjusted")}
+    row |= {"detectable": loss.detectable, "reading": reading, "refused_alone": loss.alone.share, "refused": loss.refused.share}
     if loss.answered:
         mean = loss.answered.comparison.simultaneous
-        ends = {"answered_value": mean.value, "answered_low": mean.low, "answered_high": mean.high, "answered_n": mean.n}
-        row |= ends | {"answered_detectable": loss.answered.detectable}
+        row |= {"answered_value": mean.value, "answered_low": mean.low, "answered_high": mean.high, "answered_n": mean.n}
+        row |= {"answered_detectable": loss.answered.detectable}
     return row

@@ -81,8 +81,9 @@ class Standings:
 
 def standing_of(run: RunTables, configuration: str) -> Standing:
     """One finished configuration, with the means over all queries in the order of the run's metrics, NaN where a metric applies to none."""
-    found = _means(run).get(configuration, {})
-    return Standing(configuration, {name: found.get(name) or _unscored(run, name) for name in run.measures}, run.facts[configuration])
+    found, unknown = _means(run).get(configuration, {}), (np.nan, np.nan, np.nan, 0, 0)
+    means = {name: found.get(name) or Mean(*unknown, metric=name, unscored=len(run.questions), attainable=np.nan) for name in run.measures}
+    return Standing(configuration, means, run.facts[configuration])
 
 
 @lru_cache(maxsize=4)
@@ -162,11 +163,6 @@ def _means(run: RunTables) -> dict[str, dict[str, Mean]]:
     for _, row in table[wanted].iterrows():
         means.setdefault(str(row["configuration"]), {})[str(row["metric"])] = mean_of(row)
     return means
-
-
-def _unscored(run: RunTables, metric: str) -> Mean:
-    unknown = float("nan")
-    return Mean(unknown, unknown, unknown, 0, 0, metric=metric, unscored=len(run.questions), attainable=unknown)
 
 
 def mean_of(row: "pd.Series[Any]") -> Mean:

@@ -166,14 +166,14 @@ def corrections(labelled: LabelledRun) -> pd.DataFrame:
     return _SCHEMA.conform(pd.DataFrame(rows)) if rows else _SCHEMA.empty()
 
 
-def refusal(labelled: LabelledRun) -> str:
-    """Say why a configuration has no corrected mean, empty if all have one."""
+def _refusal(labelled: LabelledRun) -> str:
+    """Say why a configuration has no corrected mean, and how many labels are of other runs. Empty if neither is so."""
     counts = {name: int(labelled.of(name, METRICS_OF[labelled.task][0]).labelled.sum()) for name in labelled.configurations}
-    few = {name: count for name, count in counts.items() if count < FEWEST_LABELS}
-    if not few:
-        return ""
-    listed = ", ".join(f"{name} {count}" for name, count in few.items())
-    return f"a correction needs {FEWEST_LABELS} labels of drawn items of each configuration; too few: {listed}"
+    few = ", ".join(f"{name} {count}" for name, count in counts.items() if count < FEWEST_LABELS)
+    reason = f"a correction needs {FEWEST_LABELS} labels of drawn items of each configuration; too few: {few}" if few else ""
+    others = len(labelled.elsewhere)
+    left_out = f"; {plural(others, 'label')} of other runs correct nothing" if others else ""
+    return f"{labelled.task}: {reason}{left_out}" if reason or left_out else ""
 
 
 def _rows(metric: str, name: str, other: str, items: list[LabelledItems]) -> list[dict[str, Any]]:
@@ -229,15 +229,8 @@ def labelled_tasks(run: RunTables, lines: Sequence[LabelLine], condition: str) -
         pd.concat([_labels(each, lines) for each in joined], ignore_index=True),
         pd.concat([calibration_table(each) for each in joined], ignore_index=True),
         pd.concat(whole, ignore_index=True) if whole else SCHEMAS["corrected"].empty(),
-        tuple(_refusal(each) for each in joined if _refusal(each)),
+        tuple(filter(None, map(_refusal, joined))),
     )
-
-
-def _refusal(labelled: LabelledRun) -> str:
-    others = len(labelled.elsewhere)
-    left_out = f"; {plural(others, 'label')} of other runs correct nothing" if others else ""
-    reason = refusal(labelled)
-    return f"{labelled.task}: {reason}{left_out}" if reason or left_out else ""
 
 
 def _labels(labelled: LabelledRun, lines: Sequence[LabelLine]) -> pd.DataFrame:
@@ -314,29 +307,16 @@ def has_judges(run: RunTables) -> bool:
 @lru_cache(maxsize=4)
 def judge_trust(run: RunTables) -> tuple[JudgeTrust, ...]:
     """Return the judge of each task of a run, in the order of the tasks. Empty without judges."""
-    rows = {str(row["task"]): row for row in run.judges.to_dict("records")}
-    return tuple(_trust(run, task, rows[task]) for task in TASKS if task in rows)
-
-
-def verdicts_judge(run: RunTables) -> JudgeTrust | None:
-    """Return the judge of claims, None without judges."""
-    return next((each for each in judge_trust(run) if each.task == "support"), None)
-
-
-def _trust(run: RunTables, task: Task, row: Mapping[Any, Any]) -> JudgeTrust:
-    known = {name: row[name] for name in ("judge", "role", "reason", "auroc", "always_yes", "repeatability", "passed", "failed")}
-    judged, unscored = _counts(run, task)
-    return JudgeTrust(task=task, **known, untested=row["unscored"], badge=_badge(run, task, row["judge"]), judged=judged, unscored=unscored)
+    rows, found = {str(row["task"]): row for row in run.judges.to_dict("records")}, []
+    for task in (task for task in TASKS if task in rows):
+        row, judgements = rows[task], run.claims if task == "support" else run.answer_judgements[run.answer_judgements["task"] == task]
+        known = {name: row[name] for name in ("judge", "role", "reason", "auroc", "always_yes", "repeatability", "passed", "failed")}
+        counts = {"untested": row["unscored"], "judged": len(judgements), "unscored": int((judgements["error"] != "").sum())}
+        found.append(JudgeTrust(task=task, **known, **counts, badge=_badge(run, task, row["judge"])))
+    return tuple(found)
 
 
 def _badge(run: RunTables, task: Task, judge: str) -> str:
     known = badge(run, task)
     elsewhere = any(part in judge.casefold() and task in tasks for part, tasks in _MEASURED_ELSEWHERE.items())
     return "measured elsewhere" if known == NOT_MEASURED and elsewhere else known
-
-
-def _counts(run: RunTables, task: Task) -> tuple[int, int]:
-    if task == "support":
-        return len(run.claims), int((run.claims["error"] != "").sum())
-    rows = run.answer_judgements[run.answer_judgements["task"] == task]
-    return len(rows), int((rows["error"] != "").sum())

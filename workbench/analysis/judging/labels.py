@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -42,7 +42,12 @@ def judged_items(run: RunTables, task: str, condition: str) -> pd.DataFrame:
     InputError
         If the run has no such items.
     """
-    rows = _claims(run) if task == "support" else _answers(run, task)
+    if task == "support":
+        rows = run.claims[run.claims["number"] >= 0]
+    else:
+        rows = run.answer_judgements[(run.answer_judgements["task"] == task) & (run.answer_judgements["passage"] == -1)]
+        rows = rows.assign(number=-1, claim="", verdict="", confidence=np.nan)
+    rows = rows[[*_ANSWER_KEYS, "number", "claim", "score", "verdict", "confidence", "passage", "judge"]]
     rows = rows[(rows["condition"] == condition) & (rows["variant"] == "")]
     if rows.empty:
         judged = "claims" if task == "support" else f"answers with {task}"
@@ -85,28 +90,13 @@ def label_of(labels: "pd.Series[str]", metric: str) -> "pd.Series[float]":
 
 def passages_shown(run: RunTables, condition: str) -> dict[tuple[str, int, str], tuple[str, ...]]:
     """Return the texts of the context of each answer, by configuration, repeat and question."""
+
+    def text(passage: dict[str, Any]) -> str:
+        return passage["text"] if "text" in passage else text_of(run, passage["doc_id"], int(passage["start"]), int(passage["end"]))
+
     rows = run.answers[(run.answers["condition"] == condition) & (run.answers["variant"] == "")]
     keys = zip(rows["configuration"].tolist(), rows["repeat"].tolist(), rows["query_id"].tolist(), strict=True)
-    return {key: tuple(_text(run, each) for each in json.loads(text)) for key, text in zip(keys, rows["passages"].tolist(), strict=True)}
-
-
-def _text(run: RunTables, passage: dict[str, object]) -> str:
-    return (
-        str(passage["text"])
-        if "text" in passage
-        else text_of(run, str(passage["doc_id"]), int(str(passage["start"])), int(str(passage["end"])))
-    )
-
-
-def _claims(run: RunTables) -> pd.DataFrame:
-    rows = run.claims[run.claims["number"] >= 0]
-    return rows[[*_ANSWER_KEYS, "number", "claim", "score", "verdict", "confidence", "passage", "judge"]]
-
-
-def _answers(run: RunTables, task: str) -> pd.DataFrame:
-    table = run.answer_judgements
-    rows = table[(table["task"] == task) & (table["passage"] == -1)]
-    return rows[[*_ANSWER_KEYS, "score", "passage", "judge"]].assign(number=-1, claim="", verdict="", confidence=np.nan)
+    return {key: tuple(map(text, json.loads(each))) for key, each in zip(keys, rows["passages"].tolist(), strict=True)}
 
 
 def drawn_items(items: pd.DataFrame, number: int, seed: int, each_class: int = EACH_CLASS) -> dict[str, DrawnItems]:

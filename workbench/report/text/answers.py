@@ -20,7 +20,6 @@ from workbench.context.conditions import CLEAN_TWINS, GOLD, GOLD_DISTRACTORS, NO
 from workbench.core.formatting import count, listed, number, plural
 from workbench.report.model import SummaryItem
 from workbench.report.text.sentences import too_few
-from workbench.report.topics.answers.costs import cost_sentence
 from workbench.results.run_tables import RunTables
 from workbench.statistics.effects import EffectReading
 
@@ -47,9 +46,9 @@ def does_it_hold(findings: Findings) -> list[SummaryItem]:
 
 def hold_answer(run: RunTables, configuration: str) -> SummaryItem:
     """Say how the answers of a configuration depend on the context. Only losses that are significant together are claimed."""
-    parts = decomposition_of(run, configuration)
-    details = detail_sentences(run, parts) if parts else []
-    return SummaryItem(QUESTION, " ".join(_hold_sentences(run, configuration)), " ".join(details))
+    parts, cut = decomposition_of(run, configuration), [f"{sentence}." for sentence in cut_sentences(run)]
+    sentences = [*score_sentences(run, configuration), missing_sentence(run, configuration), *cut]
+    return SummaryItem(QUESTION, " ".join(filter(None, sentences)), " ".join(detail_sentences(run, parts) if parts else []))
 
 
 def detail_sentences(run: RunTables, parts: Decomposition) -> list[str]:
@@ -99,19 +98,8 @@ def cut_sentences(run: RunTables) -> list[str]:
     return sentences
 
 
-def answer_lines(run: RunTables, configuration: str) -> list[str]:
-    """Summarise the answers of a configuration for the terminal: scores and losses, missing answers, and costs."""
-    *found, missing = [*_found(run, configuration), missing_sentence(run, configuration)]
-    return list(filter(None, [" ".join(found), missing, cost_sentence(run, configuration)]))
-
-
-def _hold_sentences(run: RunTables, configuration: str) -> list[str]:
-    cut = [f"{sentence}." for sentence in cut_sentences(run)]
-    return list(filter(None, [*_found(run, configuration), missing_sentence(run, configuration), *cut]))
-
-
-def _found(run: RunTables, configuration: str) -> list[str]:
-    """State the scores and losses."""
+def score_sentences(run: RunTables, configuration: str) -> list[str]:
+    """State the answer scores of a configuration and its losses."""
     score, parts = answer_score(run), decomposition_of(run, configuration)
     if score is None:
         return [f"{configuration} answers, but no metric of the run scores an answer's content."]

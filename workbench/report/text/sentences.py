@@ -29,23 +29,16 @@ def folder_of(run: RunTables) -> str:
 
 
 def about_dataset(run: RunTables) -> str:
-    """The dataset: documents, questions and evidence, and questions that repeat another's text."""
+    """The dataset: documents, questions and evidence, files that are not among the documents, and questions that repeat another's text."""
     data = run.dataset
-    unanswerable, needs = data["unanswerable"], data["needs"]
+    unanswerable, needs, missing = data["unanswerable"], data["needs"], data["missing"]
     evidence = f", {plural(needs, 'piece of evidence', 'pieces of evidence') if needs else 'no evidence'}"
     not_there = f" ({plural(unanswerable, 'of them has', 'of them have')} no answer in the documents)" if unanswerable else ""
-    missing = data["missing"]
     deleted = f" (labels name {plural(missing, 'deleted document')}, which can never be found)" if missing else ""
-    return f"{data['name']}: {plural(data['documents'], 'document')}{deleted}, {plural(data['queries'], 'question')}{not_there}{evidence}.{repeated_sentence(run)}{unread_sentence(run)}"
-
-
-def unread_sentence(run: RunTables) -> str:
-    """Count the files that are not among the documents, after a blank. Empty without any."""
-    return (
-        f" {plural(len(run.unread), 'file of the folder is', 'files of the folder are')} not in it (listed under Provenance)."
-        if run.unread
-        else ""
-    )
+    files = plural(len(run.unread), "file of the folder is", "files of the folder are")
+    unread = f" {files} not in it (listed under Provenance)." if run.unread else ""
+    counts = f"{plural(data['documents'], 'document')}{deleted}, {plural(data['queries'], 'question')}{not_there}{evidence}"
+    return f"{data['name']}: {counts}.{repeated_sentence(run)}{unread}"
 
 
 def repeated_sentence(run: RunTables) -> str:
@@ -193,7 +186,11 @@ def delivery_notes(run: RunTables) -> list[str]:
         for name, fact in facts.items()
         if name not in budgets and fact["delivered_tokens"] is not None
     }
-    return notes + short_deliveries(_token_cuts(run), held, len(facts)) + equal_contexts(run)
+    # The cuts of the experiment's metrics, without those that are only measured for the curve of recall.
+    named = run.manifest["experiment"].get("metrics", ())
+    chosen = (metric for name, metric in run.measures.items() if name in named or metric.name != "span_recall")
+    cuts = sorted({metric.tokens for metric in chosen if metric.tokens is not None}) if run.dataset["needs"] else []
+    return notes + short_deliveries(cuts, held, len(facts)) + equal_contexts(run)
 
 
 def other_budgets(metric: str, tokens: int, budgets: Mapping[str, int]) -> list[str]:
@@ -259,13 +256,6 @@ def _unused(run: RunTables, budgets: Mapping[int, str]) -> tuple[int, ...]:
         contexts[budget] = rows.set_index("query_id")["passages"].to_dict()
     unused = tuple(budget for budget in sorted(contexts) if contexts[budget] == contexts[max(contexts)])
     return unused if len(unused) > 1 else ()
-
-
-def _token_cuts(run: RunTables) -> list[int]:
-    """Return the cuts in tokens of the experiment's metrics, without those that are only measured for the curve of recall."""
-    named = run.manifest["experiment"].get("metrics", ())
-    chosen = (metric for name, metric in run.measures.items() if name in named or metric.name != "span_recall")
-    return sorted({metric.tokens for metric in chosen if metric.tokens is not None}) if run.dataset["needs"] else []
 
 
 def _named(names: Sequence[str], of: int) -> str:

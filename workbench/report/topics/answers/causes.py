@@ -8,8 +8,8 @@ from workbench.analysis.answer_values import answering
 from workbench.analysis.causes import (
     FailureCauses,
     answer_cause_meanings,
+    attributed_conditions,
     failed_share,
-    failures_by_condition,
     failures_of,
     unrefused_answers,
 )
@@ -64,10 +64,15 @@ def render(values: tuple[RunTables, list[FailureCauses]]) -> list[Block]:
     first = found[0]
     blocks: list[Block] = [Prose(failure_sentence(run, first))]
     if any(each.failed for each in found):
-        sentences = cause_sentences(run, first)
+        meanings, of = answer_cause_meanings(run), first.failed
+        sentences = [
+            f"{cause.name}, {count(answers)} of {count(of)} ({share(answers, of)}): {meanings[cause.name]}."
+            for cause, answers in first.by_frequency
+        ]
         blocks += [Lines(sentences)] if sentences else []
         blocks += [Prose(f"{_READING}{decided_by(run)}"), causes_figure(found), *opened(causes_table(run, found))]
-    conditions = failures_by_condition(run, first.configuration)
+    known = (failures_of(run, first.configuration, condition) for condition in attributed_conditions(run))
+    conditions = [failures for failures in known if failures and failures.given]
     if len(conditions) > 1 and any(each.failed for each in conditions):
         blocks.append(Collapsible(f"Causes of {first.configuration} by condition", [_by_condition(run, conditions)]))
     return blocks
@@ -193,15 +198,6 @@ def mostly(failures: FailureCauses) -> str:
     tied = [each for each in others if each.answers == first.answers]
     times = f"{'as often as any other cause' if tied else 'most often'} ({count(first.answers)}) " if others else "each time "
     return f"{times if failures.failed > 1 else ''}{because(first.cause)}"
-
-
-def cause_sentences(run: RunTables, failures: FailureCauses) -> list[str]:
-    """Describe each cause of a configuration's failed answers, the most frequent first."""
-    meanings = answer_cause_meanings(run)
-    return [
-        f"{each.cause.name}, {count(each.answers)} of {count(failures.failed)} ({share(each.answers, failures.failed)}): {meanings[each.cause.name]}."
-        for each in failures.by_frequency
-    ]
 
 
 def decided_by(run: RunTables) -> str:

@@ -26,8 +26,9 @@ from workbench.report.cells import (
     words,
 )
 from workbench.report.model import Block, Cell, Collapsible, Column, Figure, Lines, Prose, Row, Table
-from workbench.report.text.answers import MEANINGS, QUESTION, answer_lines, detail_sentences, does_it_hold, hold_answer
+from workbench.report.text.answers import MEANINGS, QUESTION, detail_sentences, does_it_hold, hold_answer, missing_sentence, score_sentences
 from workbench.report.text.sentences import not_scored
+from workbench.report.topics.answers.costs import cost_sentence
 from workbench.report.topics.topic import HeadQuestion, Topic
 from workbench.results.run_tables import RunTables
 
@@ -68,9 +69,9 @@ def render(values: tuple[RunTables, tuple[str, ...]]) -> list[Block]:
 
 
 def lines(values: tuple[RunTables, tuple[str, ...]]) -> list[str]:
-    """Summarise the answers of the first configuration for the terminal."""
-    run, names = values
-    return answer_lines(run, names[0])
+    """Summarise the answers of the first configuration for the terminal: scores and losses, missing answers, and costs."""
+    run, (first, *_) = values
+    return list(filter(None, [" ".join(score_sentences(run, first)), missing_sentence(run, first), cost_sentence(run, first)]))
 
 
 def condition_table(run: RunTables, configuration: str) -> Table:

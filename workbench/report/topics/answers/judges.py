@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from workbench.analysis.findings import Findings
-from workbench.analysis.judging.judges import NOT_MEASURED, OVERLAP, JudgeTrust, judge_trust, verdicts_judge
+from workbench.analysis.judging.judges import NOT_MEASURED, OVERLAP, JudgeTrust, judge_trust
 from workbench.analysis.judging.labels import judge_of
 from workbench.analysis.synthetic import ModelRole, SharedFamily, models_by_role, shared_families
 from workbench.core.formatting import capitalised, count, listed, number, plural, share
@@ -59,7 +59,9 @@ def role_blocks(run: RunTables) -> list[Block]:
     """Show warnings, what each judge may be called, its test, and the measured error of the default."""
     found, warned = judge_trust(run), warnings(run)
     first: list[Block] = [Lines(warned)] if warned else []
-    error = overlap_error(run)
+    # The measured error of the judge overlap, for the claims and the correct answers that it scores.
+    correctness = f"{capitalised(CORRECTNESS_BY_OVERLAP)}." if judge_of(run, "correctness") == OVERLAP else ""
+    error = " ".join(filter(None, [OVERLAP_ERROR if _scored_by_overlap(run) else "", correctness]))
     return [*first, Lines([trust_sentence(each) for each in found]), judges_table(found), *([Prose(error)] if error else [])]
 
 
@@ -138,39 +140,27 @@ def _missing(trust: JudgeTrust) -> str:
     return f" {count(trust.unscored)} of {plural(trust.judged, 'item')} {verb} no judgement ({share(trust.unscored, trust.judged)}) and no score."
 
 
-def overlap_error(run: RunTables) -> str:
-    """State the measured error of the judge `overlap` for the claims and the correct answers of a run that it scores, else an empty text."""
-    correctness = f"{capitalised(CORRECTNESS_BY_OVERLAP)}." if judge_of(run, "correctness") == OVERLAP else ""
-    return " ".join(filter(None, [OVERLAP_ERROR if _scored_by_overlap(run) else "", correctness]))
-
-
 def offers(run: RunTables) -> list[tuple[str, str]]:
     """List commands and settings that make more known: a judge with verdicts, and labels. Each has a note."""
-    found = list(_OFFERS.items()) if _scored_by_overlap(run) else []
+    known, folder = list(_OFFERS.items()) if _scored_by_overlap(run) else [], folder_of(run)
     if any(trust.badge.startswith("measured on") for trust in judge_trust(run)):
-        return found
-    folder = folder_of(run)
-    sample = (
-        f"workbench judge sample {folder}",
-        "draws claims at random for labelling: without labels of this run, the error of its judges is not known",
-    )
-    return [
-        *found,
-        sample,
-        (f"workbench judge calibrate {folder}", "measures the judges by these labels, and corrects means and differences"),
-    ]
+        return known
+    sample = "draws claims at random for labelling: without labels of this run, the error of its judges is not known"
+    measure = "measures the judges by these labels, and corrects means and differences"
+    return [*known, (f"workbench judge sample {folder}", sample), (f"workbench judge calibrate {folder}", measure)]
 
 
 def _scored_by_overlap(run: RunTables) -> bool:
-    judge = verdicts_judge(run)
-    return judge is not None and judge.judge == OVERLAP
+    return any(trust.task == "support" and trust.judge == OVERLAP for trust in judge_trust(run))
 
 
 def warnings(run: RunTables) -> list[str]:
     """Name everything that makes the judgements of a run look better than they are, or that nobody has checked."""
     if not judge_trust(run):
         return []
-    own = self_judging(run)
+    # Not the embedder of a score, which may be that of the generator too.
+    answering = set(run.answers["model"].unique()) - {""}
+    own = [name for name in models_by_role(run)["judgements"] if name in answering]
     families = [
         shared for shared in shared_families(run) if not set(own) >= {name for names in shared.models.values() for name in _named(names)}
     ]
@@ -179,13 +169,6 @@ def warnings(run: RunTables) -> list[str]:
         *map(_family, families),
         *drafts_lines(run),
     ]
-
-
-def self_judging(run: RunTables) -> list[str]:
-    """Return the models that judge their own answers."""
-    # Not the embedder of a score, which may be that of the generator too.
-    answering = set(run.answers["model"].unique()) - {""}
-    return [name for name in models_by_role(run)["judgements"] if name in answering]
 
 
 def _named(names: Sequence[str]) -> list[str]:

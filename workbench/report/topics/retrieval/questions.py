@@ -5,7 +5,6 @@ import json
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -76,21 +75,22 @@ def packed(value: Any) -> str:
     return base64.b64encode(zlib.compress(text.encode("utf-8", "replace"), 9)).decode("ascii")
 
 
-@dataclass(frozen=True, eq=False)
 class _Source:
-    run: RunTables
-    names: Sequence[str]
+    """The questions of some configurations. `values` (configurations, questions) are those of the primary metric, NaN if unscored.
 
-    @cached_property
-    def values(self) -> Floats:
-        """Values of the primary metric, NaN if unscored. Shape (configurations, questions)."""
-        return np.array([per_query(self.run, name, str(self.run.primary)) for name in self.names])
+    `differences` (questions) are the largest between two configurations, -1 if none has a value.
+    """
 
-    @cached_property
-    def differences(self) -> Floats:
-        """The largest difference between two configurations, -1 if none has a value. Shape (questions,)."""
-        values = pd.DataFrame(self.values)
-        return (values.max() - values.min()).fillna(-1.0).to_numpy(np.float64)
+    def __init__(self, run: RunTables, names: Sequence[str]) -> None:
+        self.run, self.names = run, names
+        self.values: Floats = np.array([per_query(run, name, str(run.primary)) for name in names])
+        table = pd.DataFrame(self.values)
+        self.differences: Floats = (table.max() - table.min()).fillna(-1.0).to_numpy(np.float64)
+        self._evidence = _by_query(run.evidence, "need", "doc_id", "start", "end")
+        self._judgements = _by_query(run.judgements, "doc_id", "relevance")
+        self._rewrites = [rewrites(run, name) for name in names]
+        self._misses = [_by_query(missed_evidence(run, name), "need", "doc_id", "cause", "rank") for name in names]
+        self._hits = [_by_query(run.of("context", name), "rank", "doc_id", "start", "end", "kept", "score") for name in names]
 
     def value(self, chosen: Sequence[int]) -> dict[str, Any]:
         """Convert the drill-down of the chosen questions to plain values."""
@@ -133,26 +133,6 @@ class _Source:
         ]
         query["h"] = [[number for hit in hits.get(query_id, ()) for number in passages.hit(*hit)] for hits in self._hits]
         return query
-
-    @cached_property
-    def _evidence(self) -> dict[str, list[list[Any]]]:
-        return _by_query(self.run.evidence, "need", "doc_id", "start", "end")
-
-    @cached_property
-    def _judgements(self) -> dict[str, list[list[Any]]]:
-        return _by_query(self.run.judgements, "doc_id", "relevance")
-
-    @cached_property
-    def _rewrites(self) -> list[dict[str, list[str]]]:
-        return [rewrites(self.run, name) for name in self.names]
-
-    @cached_property
-    def _misses(self) -> list[dict[str, list[list[Any]]]]:
-        return [_by_query(missed_evidence(self.run, name), "need", "doc_id", "cause", "rank") for name in self.names]
-
-    @cached_property
-    def _hits(self) -> list[dict[str, list[list[Any]]]]:
-        return [_by_query(self.run.of("context", name), "rank", "doc_id", "start", "end", "kept", "score") for name in self.names]
 
 
 @dataclass(eq=False)

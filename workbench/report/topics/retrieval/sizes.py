@@ -19,7 +19,7 @@ from workbench.results.run_tables import RunTables
 
 _KINDS = ("fixed", "recursive")
 _USUAL = "sentence-transformers"
-_VARIED = ("size", "overlap")
+_VARIED = ("chunking.size", "chunking.overlap", "chunking.model")
 Settings = Mapping[str, Any]
 
 
@@ -39,7 +39,13 @@ def size_grids(run: RunTables, standings: Sequence[Standing], metric: Metric) ->
         facts = standing.facts
         if facts["chunking"] not in _KINDS or facts["size"] is None or facts["overlap"] is None:
             continue
-        settings = _in_common(run.configurations_settings[standing.name])
+        flat = {
+            f"{stage}.{field}": value
+            for stage, fields in run.configurations_settings[standing.name].items()
+            for field, value in (fields or {}).items()
+        }
+        # A chunker uses its embedder's model.
+        settings = {name: value for name, value in flat.items() if name not in _VARIED}
         key, cell = json.dumps(settings, sort_keys=True), (facts["size"], facts["overlap"])
         if cell in cells.setdefault(key, {}):
             raise WorkbenchError(
@@ -50,12 +56,6 @@ def size_grids(run: RunTables, standings: Sequence[Standing], metric: Metric) ->
     varied = [key for key, values in cells.items() if all(len({cell[axis] for cell in values}) > 1 for axis in (0, 1))]
     titles = _titles([common[key] for key in varied])
     return [Grid(title, cells[key]) for title, key in zip(titles, varied, strict=True)]
-
-
-def _in_common(settings: Settings) -> dict[str, Any]:
-    """Every setting except size and overlap, as `stage.field`. A chunker uses its embedder's model."""
-    flat = {f"{stage}.{field}": value for stage, fields in settings.items() for field, value in (fields or {}).items()}
-    return {name: value for name, value in flat.items() if name not in {f"chunking.{field}" for field in (*_VARIED, "model")}}
 
 
 def _titles(grids: Sequence[dict[str, Any]]) -> list[str]:
@@ -80,7 +80,10 @@ def _title(settings: Settings) -> str:
         "enriched" if settings.get("chunking.enrich") else "",
         "" if counted == "model" else f"in {counted}",
     ]
-    parts.append(_embedder(settings) or settings["retrieval.kind"])
+    # A static embedder is made from the model of another.
+    kind, model = settings.get("embedding.kind", ""), settings.get("embedding.model", "")
+    embedder = str(model) if kind == _USUAL and model else f"{kind} {model}".strip()
+    parts.append(embedder or settings["retrieval.kind"])
     parts += [
         _setting(name, value)
         for name, value in settings.items()
@@ -88,12 +91,6 @@ def _title(settings: Settings) -> str:
     ]
     window = settings.get("embedding.max_tokens")
     return ", ".join(part for part in [*parts, f"window {window}" if window else ""] if part)
-
-
-def _embedder(settings: Settings) -> str:
-    """The embedder's kind, unless it is the usual one, and its model. A static embedder is made from the model of another."""
-    kind, model = settings.get("embedding.kind", ""), settings.get("embedding.model", "")
-    return str(model) if kind == _USUAL and model else f"{kind} {model}".strip()
 
 
 def _setting(name: str, value: object) -> str:

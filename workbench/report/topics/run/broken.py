@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence, Set
 from math import isnan
-from typing import NamedTuple
 
 from workbench.analysis.findings import Findings
 from workbench.analysis.losses import LOSS_CAUSES, HitRow, QuestionLoss, by_cause, by_question, losses_in
@@ -25,23 +24,17 @@ _READING = (
 _COUNTED = {"document": "lost a document", "evidence": "lost evidence, or a part of it", "answer": "got a worse answer"}
 
 
-class _Broken(NamedTuple):
-    run: RunTables
-    configuration: str
-    lost: Sequence[QuestionLoss]
-
-
-def compute(findings: Findings) -> _Broken | None:
+def compute(findings: Findings) -> tuple[RunTables, str, list[QuestionLoss]] | None:
     """Read the losses. None for a run without losses."""
     run = findings.run
     rows = run.table("lost")
     if rows.empty:
         return None
     texts = dict(zip(run.questions["query_id"], run.questions["text"], strict=True))
-    return _Broken(run, rows["configuration"].iloc[0], losses_in(rows, texts))
+    return run, rows["configuration"].iloc[0], losses_in(rows, texts)
 
 
-def render(losses: _Broken) -> list[Block]:
+def render(losses: tuple[RunTables, str, list[QuestionLoss]]) -> list[Block]:
     """Show the losses by cause, and the worst questions with their hits before and after."""
     run, configuration, lost = losses
     questions = list(by_question(lost).values())

@@ -165,7 +165,10 @@ def _question(run: RunTables, configuration: str, place: int) -> Collapsible:
     query_id, context = str(question["query_id"]), run.of("context", configuration)
     delivered = context[(context["query_id"] == query_id) & (context["kept"] > context["start"])]
     evidence = run.evidence[run.evidence["query_id"] == query_id].groupby("need", sort=False)
-    needs = [_need(shown_need(run, rows, delivered)) for _, rows in evidence]
+    needs = []
+    for need in (shown_need(run, rows, delivered) for _, rows in evidence):
+        others = f", or {plural(need.others, 'alternative')}" if need.others else ""
+        needs.append(Term(need.state, f"{need.doc_id}:{need.start}-{need.end}{others}", pieces=need.pieces))
     chunks, searched = delivered_chunks(run, query_id, delivered), rewrites(run, configuration).get(query_id)
     blocks: list[Block] = [Prose(f"Searched instead: {' | '.join(searched)}")] if searched else []
     blocks += [Prose("Evidence needed"), Terms(needs, label="delivered")] if needs else []
@@ -173,11 +176,6 @@ def _question(run: RunTables, configuration: str, place: int) -> Collapsible:
     expected = f" · expected: {question['answer']}" if question["answer"] else ""
     title = f"{question['text']}{_filters(run).get(query_id, '')}"
     return Collapsible(title, blocks, f"{query_id} · {run.primary} {number(value)}{expected}", opened=True)
-
-
-def _need(need: ShownNeed) -> Term:
-    others = f", or {plural(need.others, 'alternative')}" if need.others else ""
-    return Term(need.state, f"{need.doc_id}:{need.start}-{need.end}{others}", pieces=need.pieces)
 
 
 def _skipped(chunks: int) -> list[Term]:
@@ -191,9 +189,18 @@ def compute(findings: Findings) -> Findings | None:
 
 def render(findings: Findings) -> list[Block]:
     """Build a card for each finished configuration, the ranked ones first."""
-    more = "; its executed notebook has more" if findings.run.has_notebooks else ""
-    introduction = Prose(f"Settings, causes of misses, faults of the chunks and worst questions of each{more}.")
-    return [introduction, *(_card(findings, standing) for standing in findings.standings.finished)]
+    run = findings.run
+    more = "; its executed notebook has more" if run.has_notebooks else ""
+    cards: list[Block] = [Prose(f"Settings, causes of misses, faults of the chunks and worst questions of each{more}.")]
+    for standing in findings.standings.finished:
+        name = standing.name
+        notebook = [Term("notebook", f"{folder_of(run)}/notebooks/{name}.ipynb", code=True)] if run.has_notebooks else []
+        misses = misses_table(run, name)
+        blocks: list[Block] = [Terms([*settings(run, standing), *notebook]), *([misses] if misses else [])]
+        blocks += [faults_table(run, name)] if standing.facts["chunks"] is not None else []
+        blocks += [questions_table(run, name, _WORST), metrics_table(run, standing), latency(run, name), *index_gap(run, name)]
+        cards.append(Collapsible(name, blocks, f"{findings.primary} {standing.means[str(findings.primary)].text()}", "portrait"))
+    return cards
 
 
 def settings(run: RunTables, standing: Standing) -> list[Term]:
@@ -272,17 +279,6 @@ def lengths_figure(run: RunTables, standing: Standing) -> Figure:
     read = "" if window is None else " Text beyond the dashed line is never embedded: no question can find it."
     summary = lengths_sentence(run, standing)
     return Figure("lengths", summary, f"{summary}.{read}", drawing)
-
-
-def _card(findings: Findings, standing: Standing) -> Collapsible:
-    run, name = findings.run, standing.name
-    notebook = [Term("notebook", f"{folder_of(run)}/notebooks/{name}.ipynb", code=True)] if run.has_notebooks else []
-    misses = misses_table(run, name)
-    blocks: list[Block] = [Terms([*settings(run, standing), *notebook]), *([misses] if misses else [])]
-    blocks += [faults_table(run, name)] if standing.facts["chunks"] is not None else []
-    blocks += [questions_table(run, name, _WORST), metrics_table(run, standing)]
-    blocks += [latency(run, name), *index_gap(run, name)]
-    return Collapsible(name, blocks, f"{findings.primary} {standing.means[str(findings.primary)].text()}", "portrait")
 
 
 def _stage(stage: str, values: Mapping[str, Any]) -> str:

@@ -68,18 +68,15 @@ def render_provenance(findings: Findings) -> list[Block]:
     }
     notebooks = ", the executed notebooks in notebooks/" if findings.run.has_notebooks else ""
     sources = f"Every number here is in the parquet tables of {folder_of(findings.run)}, its settings in manifest.json{notebooks}."
-    unread = [Section("Files that were not read", "unread", [_unread(findings)])] if findings.run.unread else []
+    rows = [Row([Cell(each["file"]), Cell(each["reason"])]) for each in findings.run.unread]
+    table = Table("The files that workbench init left out, with the reason", [words("file"), text("reason")], rows)
+    unread = [Section("Files that were not read", "unread", [table])] if rows else []
     parts = [
         Section(title, f"provenance-{place}", [Terms([Term(str(name), str(value)) for name, value in group.items()], "prints")])
         for place, (title, group) in enumerate(groups.items(), 1)
         if group
     ]
     return [Prose(sources), *map(Prose, about_trust(findings.run)), *unread, *parts]
-
-
-def _unread(findings: Findings) -> Table:
-    rows = [Row([Cell(each["file"]), Cell(each["reason"])]) for each in findings.run.unread]
-    return Table("The files that workbench init left out, with the reason", [words("file"), text("reason")], rows)
 
 
 def data(findings: Findings) -> tuple[str, str]:
@@ -89,17 +86,12 @@ def data(findings: Findings) -> tuple[str, str]:
     mean = findings.first.means[str(findings.primary)]
     unscored = f"; {count(mean.unscored)} unscored" if mean.unscored else ""
     equally = ", with equal weight" if findings.run.average == "documents" else ""
-    return about_dataset(
-        findings.run
-    ), f"{findings.primary} is over {counts_text(mean.n, mean.clusters)}{equally}{unscored}.{_concentrated(findings, mean.clusters)}"
-
-
-def _concentrated(findings: Findings, clusters: int) -> str:
+    detail = f"{findings.primary} is over {counts_text(mean.n, mean.clusters)}{equally}{unscored}."
     half = holding_half(findings.run, str(findings.primary))
-    if half is None:
-        return ""
-    held = f"{plural(half, 'document')} of {count(clusters)} {'holds' if half == 1 else 'hold'} half of the questions"
-    return f" {held} and so {'decides' if half == 1 else 'decide'} most; average: documents in the experiment gives all documents equal weight."
+    if half is not None:
+        held = f"{plural(half, 'document')} of {count(mean.clusters)} {'holds' if half == 1 else 'hold'} half of the questions"
+        detail += f" {held} and so {'decides' if half == 1 else 'decide'} most; average: documents in the experiment gives all documents equal weight."
+    return about_dataset(findings.run), detail
 
 
 method = Topic("method", "Method", "Method", same, render)
