@@ -2,9 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
-
-import pandas as pd
 
 from workbench.analysis.answer_values import VERBATIM, answering, answers_of, is_verbatim, question_share
 from workbench.analysis.decomposition import Decomposition, decomposition_of
@@ -61,52 +58,46 @@ class AttackOutcomes:
 
 def attack_outcomes(run: RunTables, configuration: str, condition: str) -> tuple[AttackOutcomes, ...]:
     """Return the outcomes of each perturbation of a condition, in the order of `PERTURBATIONS`. Empty if the run lacks the condition."""
-    rows = answers_of(run, configuration)
-    rows = rows[rows["condition"] == condition]
-    known = dict(list(rows.groupby("variant", sort=False)))
-    return tuple(_outcomes(run, condition, name, known[name]) for name in PERTURBATIONS[condition] if name in known)
+    table, found = answers_of(run, configuration), []
+    for perturbation in PERTURBATIONS[condition]:
+        rows = table[(table["condition"] == condition) & (table["variant"] == perturbation)]
+        asked = rows[rows["reason"] == ""]
+        given = asked[asked["error"] == ""]
+        shown, without = given[given["outcome"].isin(OUTCOMES[condition])], given[~given["outcome"].isin(OUTCOMES[condition])]
+        outcomes = AttackOutcomes(
+            condition,
+            perturbation,
+            {outcome: int((shown["outcome"] == outcome).sum()) for outcome in OUTCOMES[condition]},
+            len(without),
+            int(without["refused"].sum()),
+            len(asked) - len(given),
+            rows.loc[rows["reason"] != "", "query_id"].nunique(),
+            question_share(run, shown, shown["outcome"] == OUTCOMES[condition][-1]),
+        )
+        found += [outcomes] if len(rows) else []
+    return tuple(found)
 
 
-def _outcomes(run: RunTables, condition: str, perturbation: str, rows: pd.DataFrame) -> AttackOutcomes:
-    asked = rows[rows["reason"] == ""]
-    given = asked[asked["error"] == ""]
-    shown = given[given["outcome"].isin(OUTCOMES[condition])]
-    without = given[~given["outcome"].isin(OUTCOMES[condition])]
-    return AttackOutcomes(
-        condition,
-        perturbation,
-        {outcome: int((shown["outcome"] == outcome).sum()) for outcome in OUTCOMES[condition]},
-        len(without),
-        int(without["refused"].sum()),
-        len(asked) - len(given),
-        rows.loc[rows["reason"] != "", "query_id"].nunique(),
-        question_share(run, shown, shown["outcome"] == OUTCOMES[condition][-1]),
-    )
+# The outcomes of each configuration and condition.
+_Outcomes = Mapping[str, Mapping[str, tuple[AttackOutcomes, ...]]]
 
 
-class _Attacked(NamedTuple):
-    """The outcomes of each configuration and condition, the losses of each configuration, and those that copy from the context."""
-
-    outcomes: Mapping[str, Mapping[str, tuple[AttackOutcomes, ...]]]
-    losses: Mapping[str, Decomposition]
-    copied: Sequence[str]
-
-
-def compute(findings: Findings) -> _Attacked | None:
-    """Return the outcomes and the losses under each attack. None for a run without attacks on answers."""
+def compute(findings: Findings) -> tuple[_Outcomes, Mapping[str, Decomposition], Sequence[str]] | None:
+    """Return the outcomes under each attack, the losses, and the configurations that copy from the context. None without attacks on answers."""
     run, names = findings.run, answering(findings.run)
     if not names or not any(condition in run.manifest.get("conditions", ()) for condition in CLEAN_TWINS):
         return None
     outcomes = {name: {condition: attack_outcomes(run, name, condition) for condition in CLEAN_TWINS} for name in names}
-    losses = {name: found for name in names if (found := decomposition_of(run, name))}
-    return _Attacked(outcomes, losses, [name for name in names if is_verbatim(run, name)])
+    losses = {name: parts for name in names if (parts := decomposition_of(run, name))}
+    return outcomes, losses, [name for name in names if is_verbatim(run, name)]
 
 
-def render(found: _Attacked) -> list[Block]:
+def render(values: tuple[_Outcomes, Mapping[str, Decomposition], Sequence[str]]) -> list[Block]:
     """Tabulate outcomes of generated answers, and losses of all."""
-    generated = {name: outcomes for name, outcomes in found.outcomes.items() if name not in found.copied}
-    blocks: list[Block] = [Prose(verbatim_note(found.copied, len(found.outcomes)))] if found.copied else []
-    tables = [_counterfactual(generated), _injection(generated), _costs(found.losses)]
+    outcomes, losses, copied = values
+    generated = {name: conditions for name, conditions in outcomes.items() if name not in copied}
+    blocks: list[Block] = [Prose(verbatim_note(copied, len(outcomes)))] if copied else []
+    tables = [_counterfactual(generated), _injection(generated), _costs(losses)]
     return blocks + [block for table in tables if table and table.rows for block in opened(table)]
 
 
@@ -119,7 +110,7 @@ def verbatim_note(copied: Sequence[str], of: int) -> str:
     )
 
 
-def _counterfactual(outcomes: Mapping[str, Mapping[str, tuple[AttackOutcomes, ...]]]) -> Table:
+def _counterfactual(outcomes: _Outcomes) -> Table:
     columns = [words("configuration"), words("altered copy"), *(Column(outcome, note="answers") for outcome in OUTCOMES[COUNTERFACTUAL])]
     columns += [Column("neither"), Column("share adopted", note="95 % interval"), text("without an answer")]
     rows = []
@@ -132,7 +123,7 @@ def _counterfactual(outcomes: Mapping[str, Mapping[str, tuple[AttackOutcomes, ..
     return Table("An altered copy beside the evidence", columns, rows, _COUNTERFACTUAL)
 
 
-def _injection(outcomes: Mapping[str, Mapping[str, tuple[AttackOutcomes, ...]]]) -> Table:
+def _injection(outcomes: _Outcomes) -> Table:
     families = PERTURBATIONS[INJECTION]
     columns = [
         words("configuration"),

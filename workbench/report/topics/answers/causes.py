@@ -74,7 +74,13 @@ def render(values: tuple[RunTables, list[FailureCauses]]) -> list[Block]:
     known = (failures_of(run, first.configuration, condition) for condition in attributed_conditions(run))
     conditions = [failures for failures in known if failures and failures.given]
     if len(conditions) > 1 and any(each.failed for each in conditions):
-        blocks.append(Collapsible(f"Causes of {first.configuration} by condition", [_by_condition(run, conditions)]))
+        columns = [words("cause"), *(Column(each.condition.replace("_", " "), note=f"n = {count(each.given)}") for each in conditions)]
+        meanings = answer_cause_meanings(run)
+        rows = [
+            Row([Cell(cause), *(_cause_cell(each, cause) for each in conditions), Cell(meanings[cause])]) for cause in _order(conditions)
+        ]
+        table = Table("Failed answers by cause and condition", [*columns, text("meaning")], rows)
+        blocks.append(Collapsible(f"Causes of {first.configuration} by condition", [table]))
     return blocks
 
 
@@ -135,17 +141,6 @@ def causes_table(run: RunTables, found: Sequence[FailureCauses]) -> Table:
     explained = {each.cause.name for each in found[0].causes}
     note = "; ".join(f"{cause}: {meanings[cause]}" for cause in order if cause not in explained)
     return Table("Causes of failed answers to retrieved contexts", columns, rows, f"{capitalised(note)}." if note else "")
-
-
-def _by_condition(run: RunTables, found: Sequence[FailureCauses]) -> Table:
-    order, meanings = _order(found), answer_cause_meanings(run)
-    columns = [
-        words("cause"),
-        *(Column(each.condition.replace("_", " "), note=f"n = {count(each.given)}") for each in found),
-        text("meaning"),
-    ]
-    rows = [Row([Cell(cause), *(_cause_cell(each, cause) for each in found), Cell(meanings[cause])]) for cause in order]
-    return Table("Failed answers by cause and condition", columns, rows)
 
 
 def _order(found: Sequence[FailureCauses]) -> list[str]:

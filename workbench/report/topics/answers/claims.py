@@ -43,19 +43,18 @@ def claims_fold(answer: ShownAnswer, opened: bool = False) -> Collapsible | None
     """Collapsible an answer with its claims marked, each linked to the words that decide. None for an answer without claims."""
     found = answer.claims
     if not found.claims:
-        return (
-            Collapsible(
-                f"Claims: {answer.name}", [Prose(f"The answer was not split into claims: {found.error}.")], "not split", "reply-context"
-            )
-            if found.error
-            else None
-        )
+        unsplit = Prose(f"The answer was not split into claims: {found.error}.")
+        return Collapsible(f"Claims: {answer.name}", [unsplit], "not split", "reply-context") if found.error else None
     present = [state for state in CLAIM_STATES if any(claim.state == state for claim in found.claims)]
     marked = [Term("answer", "", pieces=answer.pieces)] if answer.pieces else []
     legend = [
         piece for state in present for piece in (Piece(_MEANINGS[state], state, "score" if state == "scored" else state), Piece("   "))
     ]
-    blocks: list[Block] = [Terms([*marked, Term("marks", "", pieces=legend)], "claims"), _claims_table(answer)]
+    scored = all(claim.state in ("scored", "unjudged") for claim in found.claims)
+    rows = [_row(claim, scored, answer=answer.anchor) for claim in found.claims]
+    flags = _FLAGS if any(claim.flags for claim in found.claims) else ""
+    table = Table(f"Claims of the answer: {answer.name}", _columns(scored, [words("claim")]), rows, flags)
+    blocks: list[Block] = [Terms([*marked, Term("marks", "", pieces=legend)], "claims"), table]
     return Collapsible(f"Claims: {answer.name}", blocks, tally(found), "reply-context", opened)
 
 
@@ -69,11 +68,6 @@ def compute(findings: Findings) -> tuple[RunTables, str] | None:
     """Return the first configuration that answers. None for a run without claims."""
     names = answering(findings.run)
     return (findings.run, names[0]) if names and has_claims(findings.run) else None
-
-
-def render(values: tuple[RunTables, str]) -> list[Block]:
-    """List the claims of the configuration that no passage supports."""
-    return claim_blocks(*values)
 
 
 def _title(values: tuple[RunTables, str]) -> str:
@@ -99,17 +93,6 @@ def claim_blocks(run: RunTables, configuration: str, most: int = _MOST) -> list[
         Prose(f"{sentence}{copied}"),
         Table(caption, _columns(scored, [words("question")]), [_row(claim, scored, question=True) for claim in weak[:most]], _FLAGS),
     ]
-
-
-def _claims_table(answer: ShownAnswer) -> Table:
-    scored = all(claim.state in ("scored", "unjudged") for claim in answer.claims.claims)
-    rows = [_row(claim, scored, answer=answer.anchor) for claim in answer.claims.claims]
-    return Table(
-        f"Claims of the answer: {answer.name}",
-        _columns(scored, [words("claim")]),
-        rows,
-        _FLAGS if any(claim.flags for claim in answer.claims.claims) else "",
-    )
 
 
 def _columns(scored: bool, first: Sequence[Column]) -> list[Column]:
@@ -148,4 +131,4 @@ def _counted(counts: dict[ClaimState, int]) -> str:
     return listed([f"{count(many)} {names.get(state, state)} ({share(many, total)})" for state, many in known.items()])
 
 
-unsupported_claims = Topic("claims", _title, "Claims", compute, render)
+unsupported_claims = Topic("claims", _title, "Claims", compute, lambda values: claim_blocks(*values))

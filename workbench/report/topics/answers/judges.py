@@ -12,7 +12,7 @@ from workbench.judging.measured import CONTRADICTIONS_FOUND, MEASURED
 from workbench.report.cells import UNKNOWN, value_cell, words
 from workbench.report.model import Block, Cell, Column, Lines, Prose, Row, Table, Term, Terms
 from workbench.report.text.sentences import drafts_lines, folder_of
-from workbench.report.topics.answers.calibration import calibration_blocks, corrected_blocks, task_text
+from workbench.report.topics.answers.calibration import TASK_TEXTS, calibration_blocks, corrected_blocks
 from workbench.report.topics.topic import Topic
 from workbench.results.run_tables import RunTables
 
@@ -84,60 +84,44 @@ def judges_table(found: Sequence[JudgeTrust]) -> Table:
 
 
 def _row(trust: JudgeTrust) -> Row:
-    tested = [value_cell(value, 2) for value in (trust.auroc, trust.always_yes, trust.repeatability)]
-    role = Cell(trust.role, note=reason_text(trust))
+    tests = [value_cell(value, 2) for value in (trust.auroc, trust.always_yes, trust.repeatability)]
     # A badge has its figures after a colon.
-    names = [Cell(task_text(trust.task)), Cell(trust.judge), role, Cell(trust.badge.partition(":")[0])]
-    return Row([*names, *tested, _passed(trust), _unscored(trust)])
-
-
-def _passed(trust: JudgeTrust) -> Cell:
-    if not trust.tested:
-        return Cell("none for this task", sort=math.nan)
-    of = trust.passed + trust.failed + trust.untested
-    return Cell(
-        f"{count(trust.passed)} of {count(of)}", float(trust.passed), note=f"{count(trust.untested)} not scored" if trust.untested else ""
-    )
-
-
-def _unscored(trust: JudgeTrust) -> Cell:
-    if not trust.judged:
-        return UNKNOWN
-    return Cell(
-        f"{count(trust.unscored)} of {count(trust.judged)}",
-        float(trust.unscored),
-        note=share(trust.unscored, trust.judged) if trust.unscored else "",
-    )
+    names = [
+        Cell(TASK_TEXTS[trust.task]),
+        Cell(trust.judge),
+        Cell(trust.role, note=reason_text(trust)),
+        Cell(trust.badge.partition(":")[0]),
+    ]
+    passed, unscored = Cell("none for this task", sort=math.nan), UNKNOWN
+    if trust.tested:
+        of, note = trust.passed + trust.failed + trust.untested, f"{count(trust.untested)} not scored" if trust.untested else ""
+        passed = Cell(f"{count(trust.passed)} of {count(of)}", float(trust.passed), note=note)
+    if trust.judged:
+        note = share(trust.unscored, trust.judged) if trust.unscored else ""
+        unscored = Cell(f"{count(trust.unscored)} of {count(trust.judged)}", float(trust.unscored), note=note)
+    return Row([*names, *tests, passed, unscored])
 
 
 def trust_sentence(trust: JudgeTrust) -> str:
     """Say what a judge may be called and how well it is known."""
-    task = task_text(trust.task)
+    task = TASK_TEXTS[trust.task]
     called = f"{trust.judge} is a score for {task}, not a judge" if trust.is_score else f"{trust.judge} judges {task}"
     why = f" ({reason})" if trust.is_score and (reason := reason_text(trust)) else ""
-    known = "" if "AUROC" in why else _known(trust)
+    known = f"AUROC {number(trust.auroc, 2)} on known answers"
+    if not trust.tested or math.isnan(trust.auroc):
+        # A judge that was measured otherwise is not called untested.
+        known = "not tested on known answers" if trust.badge == NOT_MEASURED else ""
     measured = "not measured by labels" if trust.badge == NOT_MEASURED else trust.badge
-    return f"{called}{why}: {', '.join(filter(None, [known, measured]))}.{_missing(trust)}"
+    missing, of = share(trust.unscored, trust.judged) if trust.unscored else "", plural(trust.judged, "item")
+    verb = "has" if trust.unscored == 1 else "have"
+    unscored = f" {count(trust.unscored)} of {of} {verb} no judgement ({missing}) and no score." if missing else ""
+    return f"{called}{why}: {', '.join(filter(None, ['' if 'AUROC' in why else known, measured]))}.{unscored}"
 
 
 def reason_text(trust: JudgeTrust) -> str:
     """Say why a judge is only a score, or was not tested. Empty if its role says all."""
     reason = trust.reason.replace("`", "")
     return "" if reason == f"{trust.judge} is a score, not a judge" else reason
-
-
-def _known(trust: JudgeTrust) -> str:
-    """State the test on known answers. A judge that was measured otherwise is not called untested."""
-    if not trust.tested or math.isnan(trust.auroc):
-        return "not tested on known answers" if trust.badge == NOT_MEASURED else ""
-    return f"AUROC {number(trust.auroc, 2)} on known answers"
-
-
-def _missing(trust: JudgeTrust) -> str:
-    if not trust.unscored:
-        return ""
-    verb = "has" if trust.unscored == 1 else "have"
-    return f" {count(trust.unscored)} of {plural(trust.judged, 'item')} {verb} no judgement ({share(trust.unscored, trust.judged)}) and no score."
 
 
 def offers(run: RunTables) -> list[tuple[str, str]]:
