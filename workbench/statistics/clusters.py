@@ -29,21 +29,6 @@ FEWEST_VALUES, MOST_VALUES = 2, 20
 BYTES_A_VALUE = 16
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Links:
-    """Pairs of queries that share a document, as a symmetric 0-1 matrix (q, q) with a diagonal of 1."""
-
-    matrix: Any
-
-    def squares(self, residuals: Floats) -> Floats:
-        """The sum of r_i r_j over all linked queries i and j, for each row of `residuals` (r, q)."""
-        return np.asarray((residuals * (residuals @ self.matrix)).sum(axis=1))
-
-    def degrees(self, scored: Floats) -> Floats:
-        """The number of scored queries linked to each scored query, itself included. Shape (r, q)."""
-        return np.asarray(scored * (scored @ self.matrix))
-
-
 @dataclass(frozen=True, eq=False)
 class Clusters:
     """The source documents of q queries.
@@ -140,11 +125,11 @@ class Clusters:
         return int((np.unique(self.document, return_counts=True)[1] ** 2).sum()) > _MOST_LINKS
 
     @cached_property
-    def links(self) -> Links | None:
-        """The queries that share a document, or None if these are just the clusters."""
+    def links(self) -> Any:
+        """The queries that share a document, as a symmetric 0-1 matrix (q, q) with a diagonal of 1, or None if these are just the clusters."""
         if not len(self.query) or self.too_many_links or len(np.unique(self.query)) == len(self.query):
             return None
-        return Links(scipy.sparse.csr_array((self._holds @ self._holds.T > 0).astype(np.float64)))
+        return scipy.sparse.csr_array((self._holds @ self._holds.T > 0).astype(np.float64))
 
 
 def weighted(clusters: Clusters, average: Literal["questions", "documents"]) -> Clusters:

@@ -11,9 +11,9 @@ from workbench.metrics.coverage import Floats
 from workbench.statistics.clusters import Clusters
 from workbench.statistics.comparison import Comparison, comparisons, p_values
 from workbench.statistics.intervals import ALPHA, by_unit
-from workbench.statistics.pairs import Pairs, from_zero
+from workbench.statistics.pairs import from_zero
 from workbench.statistics.power import SMALLEST_DIFFERENCE, detectable
-from workbench.statistics.randomisation import FLIPS, Randomised, randomise
+from workbench.statistics.randomisation import FLIPS, randomise
 from workbench.statistics.verdict import SEED, enough
 
 # Differences that cancel each other leave no more than this.
@@ -88,9 +88,10 @@ def effects(
     undone = (
         [_could_be_undone(sign * mean, clusters, each) for mean, each in zip(means, levels, strict=True)] if levels else [False] * len(rows)
     )
+    powers = [detectable(pairs, place, labels, tests.level, SMALLEST_DIFFERENCE) for place in range(len(rows))]
     return [
-        Effect(replace(row, a=a, b=b), _reading(row, sign, undone[place]), p, _detectable(pairs, tests, place, labels))
-        for place, (row, (a, b), p) in enumerate(zip(rows, names, differing, strict=True))
+        Effect(replace(row, a=a, b=b), _reading(row, sign, lost), p, power.difference if power else np.nan)
+        for row, (a, b), p, lost, power in zip(rows, names, differing, undone, powers, strict=True)
     ]
 
 
@@ -118,11 +119,6 @@ def _reading(row: Comparison, sign: float, undone: bool) -> EffectReading:
     if sign * row.difference.value > 0:
         return EffectReading.GAIN_HERE if undone else EffectReading.GAIN
     return EffectReading.LOSS_HERE if undone else EffectReading.LOSS
-
-
-def _detectable(pairs: Pairs, tests: Randomised, place: int, labels: Sequence[str]) -> float:
-    power = detectable(pairs, place, labels, tests.level, SMALLEST_DIFFERENCE)
-    return power.difference if power else np.nan
 
 
 def _differing(changes: Sequence[Floats], means: Floats, clusters: Clusters, flips: int) -> list[float]:

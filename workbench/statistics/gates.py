@@ -392,14 +392,10 @@ def _floor_p(interval: Interval, distances: Floats, clusters: Clusters, limit: f
     beyond = float(means.mean[0])
     end = interval.high if interval.value < limit else interval.low
     if not wilson or math.isnan(end):
-        return _one_sided(means)
+        # The clustered t test that the mean is negative, NaN without an error.
+        return float(np.asarray(scipy.special.stdtr(means.freedom, means.mean / means.error))[0])
     if not 0 < limit < 1 or end == interval.value:
         return 0.0 if beyond < 0 else 1.0
     z = float(-scipy.special.ndtri(ALPHA / 2)) * abs(limit - interval.value) / abs(end - interval.value)
     z *= math.sqrt(end * (1 - end) / (limit * (1 - limit)))
     return float(scipy.special.ndtr(math.copysign(z, beyond)))
-
-
-def _one_sided(means: Robust) -> float:
-    """Return the one-sided p of the clustered t test that a mean is negative, NaN without an error."""
-    return float(np.asarray(scipy.special.stdtr(means.freedom, means.mean / means.error))[0])

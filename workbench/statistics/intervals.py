@@ -95,13 +95,15 @@ def shared(residuals: Floats, scored: Floats, error: Floats, freedom: Floats, cl
     links = clusters.links
     if links is None:
         return error, freedom, np.full(len(error), clusters.too_many_links)
-    n, degrees = np.maximum(scored.sum(axis=1), 1), links.degrees(scored)
+    # The number of scored queries linked to each scored query, itself included.
+    n, degrees = np.maximum(scored.sum(axis=1), 1), np.asarray(scored * (scored @ links))
     linked = degrees.sum(axis=1)
     squared = linked - 2 * (degrees**2).sum(axis=1) / n + (linked / n) ** 2
     own_freedom = np.divide((n - linked / n) ** 2, squared, out=np.zeros_like(n), where=squared > 0)
     conditional = own_freedom < _LEAST_FREEDOM
     correction = 1 / np.maximum(1 - linked / n**2, 1 / n)
-    own = np.sqrt(np.maximum(correction * links.squares(residuals), 0)) / n
+    squares = np.asarray((residuals * (residuals @ links)).sum(axis=1))
+    own = np.sqrt(np.maximum(correction * squares, 0)) / n
     wider = ~conditional & (own > error)
     # An error that is equal because nothing is shared keeps its degrees of freedom.
     narrow = np.where(~conditional & (linked > n), np.minimum(freedom, own_freedom), freedom)

@@ -144,11 +144,11 @@ def _measures(found: Calibration, people: dict[str, CalibrationValue]) -> Iterat
     for name, value in ({name: getattr(found, name) for name in MEASURES} | people).items():
         yield {"measure": name, **asdict(value)}
     yield {"measure": "unparsed", "value": float(found.unparsed), "n": found.labels}
-    for each in found.curve:
-        yield {"measure": "curve", "at": each.score, **asdict(each.good)}
-    for place in found.positions:
-        for name, share in (("position_judged", place.judged), ("position_labelled", place.good)):
-            yield {"measure": name, "at": float(place.position), "value": share, "n": place.n}
+    for score, good in found.curve:
+        yield {"measure": "curve", "at": score, **asdict(good)}
+    for position, n, judged, approved in found.positions:
+        for name, share in (("position_judged", judged), ("position_labelled", approved)):
+            yield {"measure": name, "at": position, "value": share, "n": n}
 
 
 def corrections(labelled: LabelledRun) -> pd.DataFrame:

@@ -120,14 +120,16 @@ def _read(path: Path) -> list[Any]:
 
 
 def _cells(cells: list[Any]) -> Iterator[PageCell]:
-    heading, silent = "", list[str]()
+    from markdown_it import MarkdownIt
+
+    heading, silent, markdown = "", list[str](), MarkdownIt("commonmark", {"html": False}).enable("table")
     for cell in cells:
         # The record at the end is for the program that ran the notebook.
         if "record" in cell.metadata.get("tags", []):
             continue
         if cell.cell_type == "markdown":
             heading = next((line.strip("# ") for line in cell.source.splitlines() if line.startswith("#")), heading)
-            yield PageCell(_markdown(cell.source))
+            yield PageCell(_cleaned(markdown.render(cell.source)))
         elif cell.cell_type == "code" and cell.source:
             # Parameters and imports print nothing: they are shown with the cell that uses them.
             silent.append(cell.source)
@@ -138,12 +140,6 @@ def _cells(cells: list[Any]) -> Iterator[PageCell]:
         yield PageCell(source="\n\n".join(silent))
 
 
-def _markdown(source: str) -> Markup:
-    from markdown_it import MarkdownIt
-
-    return _cleaned(MarkdownIt("commonmark", {"html": False}).enable("table").render(source))
-
-
 def _output(output: Any, heading: str) -> Markup:
     """Return an output as HTML, in the richest of its forms that needs no script."""
     if output.output_type == "stream":
@@ -152,7 +148,10 @@ def _output(output: Any, heading: str) -> Markup:
         return _plain("\n".join(output.traceback) or f"{output.ename}: {output.evalue}")
     data = {kind: value if isinstance(value, str) else json.dumps(value) for kind, value in output.data.items()}
     if "text/html" in data and not _is_too_large(data["text/html"]):
-        return _framed(_cleaned(data["text/html"]))
+        html = _cleaned(data["text/html"])
+        # A wide table scrolls by keyboard, unless the output does so itself.
+        frame = Markup('<div class="frame" tabindex="0" role="group" aria-label="Table">{}</div>')
+        return frame.format(html) if "<table" in html and "tabindex" not in html else html
     if kind := next((kind for kind in _PICTURES if kind in data), ""):
         return _picture(kind, data, output.metadata.get(kind), heading)
     if _WIDGET in data:
@@ -185,13 +184,6 @@ def _plain(text: str) -> Markup:
     return (
         Markup('<pre tabindex="0" role="group" aria-label="Output">{}</pre>').format(_ESCAPES.sub("", text)) if text.strip() else Markup("")
     )
-
-
-def _framed(html: Markup) -> Markup:
-    """Let a wide table scroll by keyboard, unless the output does so itself."""
-    if "<table" not in html or "tabindex" in html:
-        return html
-    return Markup('<div class="frame" tabindex="0" role="group" aria-label="Table">{}</div>').format(html)
 
 
 def _cleaned(html: str) -> Markup:

@@ -1,7 +1,6 @@
 """Correct the means of a judge, and the differences between them, by items that a person labelled in part."""
 
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Literal
 
 import numpy as np
@@ -152,17 +151,13 @@ def _stratified(items: LabelledItems, classes: Floats, used: Floats, target: Tar
         if len(values):
             residual[chosen] = weights * (values - mean) * share / weights.sum() * questions
     value = sum(each.share * each.mean for each in found)
-    shared, design, alpha = 0.0, 1.0, _alpha(int(labelled.sum()))
+    shared, design = 0.0, 1.0
+    # The level at which normal quantiles equal those of t with n - 1 degrees of freedom.
+    alpha = float(2 * scipy.special.ndtr(-t_quantile(int(labelled.sum()) - 1)))
     if target == "population":
         shared, design = _between_documents(items, predicted * items.weight, residual, labelled)
     low, high = _mover(found, value, shared, design, alpha, target)
     return CorrectedValue(value, low, high, int(labelled.sum()), questions, target, method)
-
-
-@cache
-def _alpha(labels: int) -> float:
-    """The level at which normal quantiles equal those of t with n - 1 degrees of freedom."""
-    return float(2 * scipy.special.ndtr(-t_quantile(int(labels) - 1)))
 
 
 def _between_documents(items: LabelledItems, predicted: Floats, residual: Floats, labelled: Bools) -> tuple[float, float]:
@@ -234,22 +229,18 @@ def corrected_difference(a: LabelledItems, b: LabelledItems, target: Target) -> 
     InputError
         If fewer than 50 questions have a label of both, or the two have different questions.
     """
-    data = _paired(a, b)
-    require_labels(int(data.drawn.sum()))
-    corrected, alone = _rectified(data, target), _alone(data, target)
-    return alone if alone.width < corrected.width else corrected
-
-
-def _paired(a: LabelledItems, b: LabelledItems) -> LabelledDifference:
     if len(a.clusters) != len(b.clusters):
         raise InputError("the configurations have items of different questions", "give both the same clusters")
     judged_a, label_a, verdict_a = _by_question(a)
     judged_b, label_b, verdict_b = _by_question(b)
-    both = ~np.isnan(judged_a) & ~np.isnan(judged_b)
+    both, labels = ~np.isnan(judged_a) & ~np.isnan(judged_b), label_a - label_b
     weight = ((a.question_weight + b.question_weight) / 2)[both]
-    labels, verdicts = (label_a - label_b)[both], (verdict_a - verdict_b)[both]
-    left = max(_left(a, both & ~np.isnan(label_a - label_b)), _left(b, both & ~np.isnan(label_a - label_b)))
-    return LabelledDifference((judged_a - judged_b)[both], labels, labels - verdicts, weight / weight.mean(), a.clusters[both], left)
+    left = max(_left(items, both & ~np.isnan(labels)) for items in (a, b))
+    rectifier = (labels - (verdict_a - verdict_b))[both]
+    data = LabelledDifference((judged_a - judged_b)[both], labels[both], rectifier, weight / weight.mean(), a.clusters[both], left)
+    require_labels(int(data.drawn.sum()))
+    corrected, alone = _rectified(data, target), _alone(data, target)
+    return alone if alone.width < corrected.width else corrected
 
 
 def _left(items: LabelledItems, drawn: Bools) -> float:

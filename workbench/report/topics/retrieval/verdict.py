@@ -93,13 +93,13 @@ def more(findings: Findings) -> tuple[str, str]:
         few = f"At least {plural(FEWEST_QUERIES - n, 'more question')} for any claim"
         if power is None or power.needed <= FEWEST_QUERIES:
             return f"{few}.", ""
-        shown = f"to show a difference of {number(power.smallest)} with 80 % power"
+        shown = f"to show a difference of {number(power.smallest)} with 80 % power"
         return f"{few}; {shown}, {needed}, a rough estimate from so few.", _assumed(verdict, power)
     if verdict.clusters < FEWEST_FOR_WINNER:
         return f"Questions about at least {plural(FEWEST_FOR_WINNER - verdict.clusters, 'more document')} for any claim.", ""
     if power is None:
         return "The number is unknown, because no difference varies between questions.", ""
-    able = f"hese {plural(n, 'question')} show a difference of {number(power.difference)} in {findings.primary} with 80 % power"
+    able = f"hese {plural(n, 'question')} show a difference of {number(power.difference)} in {findings.primary} with 80 % power"
     if power.needed <= n:
         return f"No more are needed to show a difference of {number(power.smallest)}: t{able}.", _assumed(verdict, power)
     return f"T{able}; to show one of {number(power.smallest)}, {needed}.", _assumed(verdict, power)
