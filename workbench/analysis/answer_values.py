@@ -235,7 +235,7 @@ def cut_answers(run: RunTables) -> list[tuple[str, int, int, bool]]:
 
     The last value says that the texts may be reasoning in place of answers: all were cut, and no mark of reasoning is in any.
     """
-    found = []
+    configurations = []
     for name in answering(run):
         rows = answers_of(run, name)
         rows = rows[rows["reason"] == ""]
@@ -244,8 +244,8 @@ def cut_answers(run: RunTables) -> list[tuple[str, int, int, bool]]:
         # Tables of earlier versions do not say whether the model reasoned.
         plain = given["reasoned"].eq(False).fillna(False).all() and not rows["error"].str.startswith(REASONING_ALONE).any()
         if cut > _FEW * len(given):
-            found.append((name, cut, len(given), bool(plain) and cut == len(given)))
-    return found
+            configurations.append((name, cut, len(given), bool(plain) and cut == len(given)))
+    return configurations
 
 
 def reasons_without(run: RunTables, metric: str, configuration: str = "") -> str:

@@ -82,11 +82,11 @@ class FailureSummary:
 def faults_of(run: RunTables, configuration: str) -> FailureSummary:
     """The faults of a configuration by the primary metric."""
     scored = ~np.isnan(per_query(run, configuration, str(run.primary)))
-    found = causes_by_query(run, configuration)
-    counts, of = Counter(found[scored].tolist()), int(scored.sum())
+    by_query = causes_by_query(run, configuration)
+    counts, of = Counter(by_query[scored].tolist()), int(scored.sum())
     ordered = sorted((cause for cause in CAUSE_NAMES if counts[cause]), key=lambda cause: -counts[cause])
     by_cause = {cause: (counts[cause], counts[cause] / of) for cause in ordered}
-    beyond_k = int((scored & (found != "") & _beyond_k(run)).sum())
+    beyond_k = int((scored & (by_query != "") & _beyond_k(run)).sum())
     asked = "targets" in run.sources and configuration in set(run.targets["configuration"])
     known = bool(ordered) or not asked or not np.isnan(detail(run, configuration, "judged")[scored]).all()
     return FailureSummary(of, by_cause, weakest_slice(run, configuration), beyond_k, known)

@@ -138,8 +138,10 @@ def _losses(run: RunTables, configuration: str, metric: str, clean: Floats) -> I
     observed, keys = clusters(run), losing(run, configuration, metric)
     degraded = {"/".join(filter(None, key)): condition_values(run, configuration, metric, *key) for key in keys}
     answered = np.where(refused_answers(run, configuration, GOLD)[0] > 0, np.nan, clean)
-    found, unrefused = (losses({(GOLD, name): (side, values) for name, values in degraded.items()}, observed) for side in (clean, answered))
-    for (_, name), effect in found.items():
+    effects, unrefused = (
+        losses({(GOLD, name): (side, values) for name, values in degraded.items()}, observed) for side in (clean, answered)
+    )
+    for (_, name), effect in effects.items():
         condition, _, perturbation = name.partition("/")
         compared = ~np.isnan(clean + degraded[name])
         yield Loss(
@@ -162,8 +164,8 @@ def decomposition_of(run: RunTables, configuration: str, metric: str = "") -> De
 
 def decomposition_table(run: RunTables, metric: str = "") -> pd.DataFrame:
     """Tabulate the parts of every configuration's decomposition. Without answers or the condition gold it has no rows."""
-    found = [parts for name in answering(run) if (parts := decomposition_of(run, name, metric))]
-    rows = [{"configuration": parts.configuration, "metric": parts.metric, **row} for parts in found for row in _rows(parts)]
+    decompositions = [parts for name in answering(run) if (parts := decomposition_of(run, name, metric))]
+    rows = [{"configuration": parts.configuration, "metric": parts.metric, **row} for parts in decompositions for row in _rows(parts)]
     return pd.DataFrame(rows, columns=[*_COLUMNS, *_TESTED])
 
 

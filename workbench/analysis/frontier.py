@@ -79,7 +79,7 @@ def frontier(run: RunTables, order: Standings) -> tuple[CostedConfiguration, ...
     standings, sign = order.finished, 1 if run.primary.higher_is_better else -1
     means, costs = [standing.means[str(run.primary)] for standing in standings], [costs_of(run, standing) for standing in standings]
     ranges = [ranges_of(run, standing, known) for standing, known in zip(standings, costs, strict=True)]
-    quality = np.array([sign * mean.value if place < len(order.ranked) else np.nan for place, mean in enumerate(means)])
+    quality = np.array([sign * mean.value if rank < len(order.ranked) else np.nan for rank, mean in enumerate(means)])
     best = {}
     for cost in COSTS:
         known = np.array([not np.isnan(amounts[cost]) for amounts in costs])
@@ -108,15 +108,15 @@ def cheaper(first: CostedConfiguration, others: Sequence[CostedConfiguration]) -
     Times that are not `separated` are equal, as are other costs within a tenth. Configurations that are equal by one cost are compared by
     the next.
     """
-    found: dict[str, list[Cost]] = {}
+    cheapest: dict[str, list[Cost]] = {}
     for cost in _DECIDING:
         known = [each for each in (first, *others) if not np.isnan(each.costs[cost])]
         least = [each for each in known if not any(_lower(other, each, cost) for other in known)]
         for other_cost in _DECIDING:
             least = [each for each in least if not any(_lower(other, each, other_cost) for other in least)]
         if first in known and least and _lower(least[0], first, cost):
-            found.setdefault(least[0].name, []).append(cost)
-    return found
+            cheapest.setdefault(least[0].name, []).append(cost)
+    return cheapest
 
 
 def _lower(one: CostedConfiguration, other: CostedConfiguration, cost: Cost) -> bool:

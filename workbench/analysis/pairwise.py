@@ -181,6 +181,6 @@ def between_runs(run: RunTables, a: str, other: RunTables, b: str) -> pd.DataFra
         first, second = per_query(run, a, metric), per_query(other, b, metric)
         if np.isnan(first + second).all():
             continue
-        found = paired_difference(first, second, clusters(run))
-        rows.append((metric, found.value, found.low, found.high, found.n, found.clusters, found.conditional))
+        difference = paired_difference(first, second, clusters(run))
+        rows.append((metric, difference.value, difference.low, difference.high, difference.n, difference.clusters, difference.conditional))
     return pd.DataFrame(rows, columns=_COLUMNS).set_index("metric")

@@ -305,7 +305,7 @@ def _labels(stage: str, values: Sequence[Settings | None]) -> list[str]:
         ]
         labels.append(", ".join([str(value["kind"]), *fields]))
     unique = len(set(labels)) == len(labels)
-    return labels if unique else [f"{label} ({place})" for place, label in enumerate(labels, 1)]
+    return labels if unique else [f"{label} ({number})" for number, label in enumerate(labels, 1)]
 
 
 def _text(value: Any) -> str:

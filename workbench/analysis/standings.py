@@ -81,8 +81,8 @@ class Standings:
 
 def standing_of(run: RunTables, configuration: str) -> Standing:
     """One finished configuration, with the means over all queries in the order of the run's metrics, NaN where a metric applies to none."""
-    found, unknown = _means(run).get(configuration, {}), (np.nan, np.nan, np.nan, 0, 0)
-    means = {name: found.get(name) or Mean(*unknown, metric=name, unscored=len(run.questions), attainable=np.nan) for name in run.measures}
+    scored, unknown = _means(run).get(configuration, {}), (np.nan, np.nan, np.nan, 0, 0)
+    means = {name: scored.get(name) or Mean(*unknown, metric=name, unscored=len(run.questions), attainable=np.nan) for name in run.measures}
     return Standing(configuration, means, run.facts[configuration])
 
 
@@ -119,11 +119,11 @@ def value_bounds(metric: Metric, values: Mapping[str, Floats]) -> tuple[float, f
 def standings(run: RunTables) -> Standings:
     """All finished configurations."""
     finished, verdict = [standing_of(run, name) for name in run.names], verdict_of(run)
-    place = {name: number for number, name in enumerate(verdict.ranked if verdict else ())}
+    rank = {name: number for number, name in enumerate(verdict.ranked if verdict else ())}
     comparable = [standing for standing in finished if _comparable(standing, str(run.primary))]
-    ranked = sorted(comparable, key=lambda standing: place.get(standing.name, len(place)))
+    ranked = sorted(comparable, key=lambda standing: rank.get(standing.name, len(rank)))
     uncovered = tuple(standing for standing in finished if not (standing.beyond_window or standing in comparable))
-    named = [standing for standing in ranked if standing.name == run.baseline and standing.name in place]
+    named = [standing for standing in ranked if standing.name == run.baseline and standing.name in rank]
     windowed = tuple(standing for standing in finished if standing.beyond_window)
     return Standings(tuple(ranked), windowed, uncovered, next(iter([*named, *ranked]), None))
 

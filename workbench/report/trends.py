@@ -272,8 +272,8 @@ class TrendsView:
 
     def observations(self) -> Shown:
         """The number of runs and observations of each configuration."""
-        found = [(trend.name, trend.levels) for trend in self.trends]
-        rows = [[name, *map(count, (levels.runs, levels.observations, levels.results))] for name, levels in found]
+        by_name = [(trend.name, trend.levels) for trend in self.trends]
+        rows = [[name, *map(count, (levels.runs, levels.observations, levels.results))] for name, levels in by_name]
         columns = [words("configuration"), Column("runs"), Column("observations"), Column("different results")]
         note = (
             "Runs with equal settings and data give the same result, bit for bit. Consecutive runs with the same result are one observation, "

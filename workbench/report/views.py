@@ -198,11 +198,11 @@ class AnswersView(_RunView):
 
     def decomposition(self) -> Shown:
         """Losses through retrieval, distractors and attacks, and the remaining ones."""
-        found = {name: parts for name in answering(self.run) if (parts := decomposition_of(self.run, name))}
-        if not found:
+        decompositions = {name: parts for name in answering(self.run) if (parts := decomposition_of(self.run, name))}
+        if not decompositions:
             return show(Prose("Without the condition gold, losses cannot be separated."))
-        own = found.get(self.name)
-        return show(losses_figure(own) if own else None, decomposition_table(self.run, found))
+        own = decompositions.get(self.name)
+        return show(losses_figure(own) if own else None, decomposition_table(self.run, decompositions))
 
     def examples(self, most: int = 5) -> Shown:
         """The questions with the largest losses in every condition, with their contexts."""

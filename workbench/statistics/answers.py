@@ -91,8 +91,8 @@ def losses(pairs: Mapping[tuple[str, str], tuple[Floats, Floats]], clusters: Clu
     A pair without a question that has both values is left out.
     """
     changes = {names: clean - degraded for names, (clean, degraded) in pairs.items() if not np.isnan(clean - degraded).all()}
-    found = effects([change[None] for change in changes.values()], list(changes), clusters, _TOTAL, sign=-1.0, flips=flips)
-    return dict(zip(changes, found, strict=True))
+    estimated = effects([change[None] for change in changes.values()], list(changes), clusters, _TOTAL, sign=-1.0, flips=flips)
+    return dict(zip(changes, estimated, strict=True))
 
 
 def mean_interval(values: Floats, clusters: Clusters, proportion: bool) -> Interval | None:

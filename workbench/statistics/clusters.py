@@ -104,9 +104,9 @@ class Clusters:
     def __getitem__(self, members: Bools) -> "Clusters":
         """The clusters of the queries where `members` (q) is True."""
         inside = members[self.query]
-        place = np.cumsum(members) - 1
+        index = np.cumsum(members) - 1
         chosen = Clusters.of(self.codes[members])
-        return Clusters(chosen.codes, place[self.query[inside]].astype(np.int64), self.document[inside], self.equal, self.tested)
+        return Clusters(chosen.codes, index[self.query[inside]].astype(np.int64), self.document[inside], self.equal, self.tested)
 
     def averaged(self, values: Floats) -> "tuple[Floats, Clusters]":
         """The means (r, clusters) of values (r, q; NaN if unscored) over each cluster, which then are the queries. Unchanged unless `equal`."""
@@ -157,8 +157,8 @@ def query_clusters(labels: Labels) -> Clusters:
 
 def _documents(queries: int, query: Ints, doc: Ints) -> list[list[int]]:
     documents: list[dict[int, None]] = [{} for _ in range(queries)]
-    for place, each in zip(query.tolist(), doc.tolist(), strict=True):
-        documents[place][each] = None
+    for index, each in zip(query.tolist(), doc.tolist(), strict=True):
+        documents[index][each] = None
     return [list(each) for each in documents]
 
 
@@ -179,9 +179,9 @@ def query_slices(metadata: Sequence[Mapping[str, Any]], queries: int, crossed: S
     A field counts if it has 2 to 20 distinct values, none of them a list or a mapping.
     """
     slices: dict[str, Bools] = {"all": np.ones(queries, dtype=np.bool_)}
-    fields = {name: found for name in sorted({name for record in metadata for name in record}) if (found := _members(metadata, name))}
-    for found in fields.values():
-        slices |= found
+    fields = {name: values for name in sorted({name for record in metadata for name in record}) if (values := _members(metadata, name))}
+    for values in fields.values():
+        slices |= values
     for names in crossed:
         for parts in product(*(fields.get(name, {}).items() for name in names)):
             members = np.logical_and.reduce([chosen for _, chosen in parts])

@@ -211,7 +211,7 @@ def paired_test(
     low = _OneSided.of(worst, clusters, loss)
     high = _OneSided.of(best, clusters, loss) if unscored.any() else low
     identical = bool((plain[scored] == 0).all()) and not unscored.any()
-    found = PairedTest(
+    test = PairedTest(
         difference=clustered_mean(plain, clusters),
         low=min(low.low, high.low),
         high=max(low.high, high.high),
@@ -226,14 +226,14 @@ def paired_test(
         conditional=low.conditional,
         cleared=min(low.lowest, high.lowest) > -margin,
     )
-    decided = _decided(found, level, same_outputs)
+    decided = _decided(test, level, same_outputs)
     return replace(decided, needed=low.needed(margin)) if decided.outcome is Decision.UNDECIDED else decided
 
 
-def _decided(found: PairedTest, level: float, same_outputs: bool) -> PairedTest:
-    if (found.identical and same_outputs) or found.low > -found.margin:
-        return replace(found, outcome=Decision.PASS, worse=found.p <= level)
-    return replace(found, outcome=Decision.FAIL) if found.p <= level and not found.few else found
+def _decided(test: PairedTest, level: float, same_outputs: bool) -> PairedTest:
+    if (test.identical and same_outputs) or test.low > -test.margin:
+        return replace(test, outcome=Decision.PASS, worse=test.p <= level)
+    return replace(test, outcome=Decision.FAIL) if test.p <= level and not test.few else test
 
 
 def second_stage(first: PairedTest, second: PairedTest, both: PairedTest) -> PairedTest:

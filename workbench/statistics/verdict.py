@@ -217,18 +217,18 @@ def verdict(
     pairwise = chosen if baseline is None else tuple(comparisons(pairs, randomise(pairs, every, seed), every, names, sign))
     worse = {row.b if sign * row.difference.value > 0 else row.a for row in pairwise if row.p_adjusted <= ALPHA}
     ranking = np.argsort(-np.nanmean(observed.averaged(scores)[0], axis=1), kind="stable")
-    best = [place for place in ranking.tolist() if place in indistinguishable]
+    best = [index for index in ranking.tolist() if index in indistinguishable]
     n = int((~np.isnan(scores)).all(axis=0).sum())
     reason = _reason(pairs, best, n, observed, len(names))
     return Verdict(
         metric=metric,
         family="all pairs" if baseline is None else f"against {baseline}",
         methods=METHODS,
-        ranked=tuple(names[place] for place in ranking),
+        ranked=tuple(names[index] for index in ranking),
         comparisons=chosen,
         all_pairs=pairwise,
-        best=tuple(names[place] for place in best),
-        behind=tuple(names[place] for place in ranking if names[place] in worse and place not in best),
+        best=tuple(names[index] for index in best),
+        behind=tuple(names[index] for index in ranking if names[index] in worse and index not in best),
         winner=names[best[0]] if reason is None else None,
         reason=reason,
         selected=corrected_first(scores, observed, names, seed, sign),
@@ -263,8 +263,8 @@ def _family(pairs: Pairs, names: Sequence[str], baseline: str | None) -> Bools:
         return pairs.n > 0
     if baseline not in names:
         raise InputError(f"the baseline {baseline!r} has no values", f"choose one of {', '.join(names)}")
-    place = names.index(baseline)
-    return np.asarray(((pairs.a == place) | (pairs.b == place)) & (pairs.n > 0))
+    index = names.index(baseline)
+    return np.asarray(((pairs.a == index) | (pairs.b == index)) & (pairs.n > 0))
 
 
 def _power(
@@ -296,7 +296,7 @@ Judge = Callable[[Mapping[str, Floats]], Verdict]
 
 
 def with_unscored(
-    found: Verdict, values: Mapping[str, Floats], unscored: Mapping[str, Bools], judge: Judge, bounds: tuple[float, float]
+    original: Verdict, values: Mapping[str, Floats], unscored: Mapping[str, Bools], judge: Judge, bounds: tuple[float, float]
 ) -> Verdict:
     """Add to the tie set every configuration that would be in it if the unscored values were those most favourable to it.
 
@@ -307,16 +307,16 @@ def with_unscored(
     ----------
     Horowitz and Manski (2000), Nonparametric analysis of randomized experiments with missing covariate and outcome data, JASA 95.
     """
-    if found.reason is Reason.DRAFTS or not any(unscored[name].any() for name in found.ranked):
-        return found
-    outside = [name for name in found.ranked if name not in found.best]
+    if original.reason is Reason.DRAFTS or not any(unscored[name].any() for name in original.ranked):
+        return original
+    outside = [name for name in original.ranked if name not in original.best]
     possible = {name for name in outside if name in judge(_favourable(name, values, unscored, bounds)).best}
     if not possible:
-        return found
-    best = tuple(name for name in found.ranked if name in {*found.best, *possible})
-    reason = Reason.MISSING if found.reason in (None, Reason.IDENTICAL) else found.reason
-    behind = tuple(name for name in found.behind if name not in possible)
-    return replace(found, best=best, behind=behind, winner=None, reason=reason)
+        return original
+    best = tuple(name for name in original.ranked if name in {*original.best, *possible})
+    reason = Reason.MISSING if original.reason in (None, Reason.IDENTICAL) else original.reason
+    behind = tuple(name for name in original.behind if name not in possible)
+    return replace(original, best=best, behind=behind, winner=None, reason=reason)
 
 
 def _favourable(

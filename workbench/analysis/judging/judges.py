@@ -63,10 +63,10 @@ def calibration_table(labelled: LabelledRun) -> pd.DataFrame:
         raise InputError(
             f"no item of the task {labelled.task} is labelled", "fill in `label` in the lines that workbench judge sample wrote"
         )
-    found = calibration(_of_run(labelled) if own else _of_lines(labelled.elsewhere))
-    named = {"task": labelled.task, "judge": judge_of(labelled.run, labelled.task), "labels": found.labels}
+    calibrated = calibration(_of_run(labelled) if own else _of_lines(labelled.elsewhere))
+    named = {"task": labelled.task, "judge": judge_of(labelled.run, labelled.task), "labels": calibrated.labels}
     usual = {"at": np.nan, "low": np.nan, "high": np.nan, "source": "run" if own else "elsewhere"}
-    rows = [usual | row | named for row in _measures(found, _people(labelled) if own else {})]
+    rows = [usual | row | named for row in _measures(calibrated, _people(labelled) if own else {})]
     return SCHEMAS["calibration"].conform(pd.DataFrame(rows))
 
 
@@ -140,13 +140,13 @@ def _people(labelled: LabelledRun) -> dict[str, CalibrationValue]:
     return dict(zip(("human_agreement", "human_kappa"), agreement(_approved(rows["first"]), _approved(rows["second"]), codes), strict=True))
 
 
-def _measures(found: Calibration, people: dict[str, CalibrationValue]) -> Iterator[dict[str, Any]]:
-    for name, value in ({name: getattr(found, name) for name in MEASURES} | people).items():
+def _measures(calibrated: Calibration, people: dict[str, CalibrationValue]) -> Iterator[dict[str, Any]]:
+    for name, value in ({name: getattr(calibrated, name) for name in MEASURES} | people).items():
         yield {"measure": name, **asdict(value)}
-    yield {"measure": "unparsed", "value": float(found.unparsed), "n": found.labels}
-    for score, good in found.curve:
+    yield {"measure": "unparsed", "value": float(calibrated.unparsed), "n": calibrated.labels}
+    for score, good in calibrated.curve:
         yield {"measure": "curve", "at": score, **asdict(good)}
-    for position, n, judged, approved in found.positions:
+    for position, n, judged, approved in calibrated.positions:
         for name, share in (("position_judged", judged), ("position_labelled", approved)):
             yield {"measure": name, "at": position, "value": share, "n": n}
 
@@ -177,14 +177,14 @@ def _refusal(labelled: LabelledRun) -> str:
 
 
 def _rows(metric: str, name: str, other: str, items: list[LabelledItems]) -> list[dict[str, Any]]:
-    found = []
+    rows = []
     for target in TARGETS:
         # Too few labels: `refusal` says so.
         with suppress(InputError):
             value = corrected_difference(items[0], items[1], target) if other else corrected_mean(items[0], target)
             scope = "difference" if other else "mean"
-            found.append(asdict(value) | {"scope": scope, "metric": metric, "configuration": name, "other": other})
-    return found
+            rows.append(asdict(value) | {"scope": scope, "metric": metric, "configuration": name, "other": other})
+    return rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -307,13 +307,13 @@ def has_judges(run: RunTables) -> bool:
 @lru_cache(maxsize=4)
 def judge_trust(run: RunTables) -> tuple[JudgeTrust, ...]:
     """Return the judge of each task of a run, in the order of the tasks. Empty without judges."""
-    rows, found = {str(row["task"]): row for row in run.judges.to_dict("records")}, []
+    rows, trusts = {str(row["task"]): row for row in run.judges.to_dict("records")}, []
     for task in (task for task in TASKS if task in rows):
         row, judgements = rows[task], run.claims if task == "support" else run.answer_judgements[run.answer_judgements["task"] == task]
         known = {name: row[name] for name in ("judge", "role", "reason", "auroc", "always_yes", "repeatability", "passed", "failed")}
         counts = {"untested": row["unscored"], "judged": len(judgements), "unscored": int((judgements["error"] != "").sum())}
-        found.append(JudgeTrust(task=task, **known, **counts, badge=_badge(run, task, row["judge"])))
-    return tuple(found)
+        trusts.append(JudgeTrust(task=task, **known, **counts, badge=_badge(run, task, row["judge"])))
+    return tuple(trusts)
 
 
 def _badge(run: RunTables, task: Task, judge: str) -> str:

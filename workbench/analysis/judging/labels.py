@@ -126,8 +126,8 @@ def lines_to_label(run: RunTables, task: str, condition: str, number: int, seed:
         expected = str(question["answer"]) if task == "correctness" else ""
         texts = (str(question["text"]), str(row["answer"]), str(row["claim"]), expected)
         context = passages.get((configuration, int(row["repeat"]), query_id), ())
-        place = (item_id, task, configuration, condition, query_id)
-        lines.append(LabelLine(*place, *texts, context, seed=seed, number=number, each_class=each_class))
+        keys = (item_id, task, configuration, condition, query_id)
+        lines.append(LabelLine(*keys, *texts, context, seed=seed, number=number, each_class=each_class))
     return lines
 
 

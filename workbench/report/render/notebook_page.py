@@ -94,7 +94,7 @@ def write_notebook_page(notebook: Path) -> Path:
 def notebook_page(notebook: Path) -> str:
     """Return the page of an executed notebook. Raises InputError if the file does not exist or is not a notebook."""
     cells = list(_cells(_read(notebook)))
-    title = next((found[1] for cell in cells if (found := re.search(r"<h1>(.*?)</h1>", cell.text))), "")
+    title = next((match[1] for cell in cells if (match := re.search(r"<h1>(.*?)</h1>", cell.text))), "")
     shown = {"title": Markup(title).striptags() or notebook.stem, "file": notebook.name, "cells": cells}
     text = environment().get_template("notebook.html.j2").render(shown | {"policy": _POLICY, "style": Markup(style_sheet())})
     return printable_page(text)
@@ -106,10 +106,10 @@ def _read(path: Path) -> list[Any]:
     try:
         # Half of a surrogate pair is JSON, and no text of a page.
         text = _SURROGATES.sub("\ufffd", json.dumps(json.loads(path.read_bytes()), ensure_ascii=False))
-        found = nbformat.convert(nbformat.reader.reads(text), 4)
-        _, found = nbformat.validator.normalize(found)
-        nbformat.validate(found, relax_add_props=True)
-        return list(found.cells)
+        notebook = nbformat.convert(nbformat.reader.reads(text), 4)
+        _, notebook = nbformat.validator.normalize(notebook)
+        nbformat.validate(notebook, relax_add_props=True)
+        return list(notebook.cells)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}", "give the path of an executed notebook") from error
     except RecursionError as error:

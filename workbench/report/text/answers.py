@@ -91,10 +91,10 @@ def cut_sentences(run: RunTables) -> list[str]:
     """Count the answers of all configurations that were cut off at a token limit, without a full stop. Empty if there are only a few."""
     sentences = []
     for unclear, why in ((True, ", and no reply marks its reasoning, so these texts may be reasoning in place of answers"), (False, "")):
-        found = [(name, cut, given) for name, cut, given, unknown in cut_answers(run) if unknown == unclear]
-        named = listed([f"{count(cut)} of {plural(given, 'answer')} of {name}" for name, cut, given in found], 3)
-        verb = "was" if sum(cut for _, cut, _ in found) == 1 else "were"
-        sentences += [f"{named} {verb} cut off at the token limit{why}; raise max_tokens"] if found else []
+        rows = [(name, cut, given) for name, cut, given, unknown in cut_answers(run) if unknown == unclear]
+        named = listed([f"{count(cut)} of {plural(given, 'answer')} of {name}" for name, cut, given in rows], 3)
+        verb = "was" if sum(cut for _, cut, _ in rows) == 1 else "were"
+        sentences += [f"{named} {verb} cut off at the token limit{why}; raise max_tokens"] if rows else []
     return sentences
 
 
@@ -111,8 +111,8 @@ def score_sentences(run: RunTables, configuration: str) -> list[str]:
 def _levels(run: RunTables, parts: Decomposition) -> str:
     retrieved = condition_mean(run, parts.configuration, parts.metric, RETRIEVED)
     of = f" (on {plural(retrieved.n, 'question')}, not {count(parts.gold.n)})" if retrieved and retrieved.n != parts.gold.n else ""
-    found = f", and {number(retrieved.value)} {retrieved.bounds()} with what it retrieves{of}" if retrieved and retrieved.n else ""
-    return f"{parts.configuration} has {parts.metric} {number(parts.gold.value)} {parts.gold.bounds()} if it reads the evidence{found}."
+    with_retrieved = f", and {number(retrieved.value)} {retrieved.bounds()} with what it retrieves{of}" if retrieved and retrieved.n else ""
+    return f"{parts.configuration} has {parts.metric} {number(parts.gold.value)} {parts.gold.bounds()} if it reads the evidence{with_retrieved}."
 
 
 def _cut_evidence(run: RunTables, configuration: str) -> str:

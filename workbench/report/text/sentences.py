@@ -239,11 +239,11 @@ def equal_contexts(run: RunTables) -> list[str]:
         if context := settings.get("context"):
             rest = {**settings, "context": context | {"budget": None}}
             alike[json.dumps(rest, sort_keys=True)][context["budget"]] = name
-    found = [unused for budgets in alike.values() if len(budgets) > 1 and (unused := _unused(run, budgets))]
+    groups = [unused for budgets in alike.values() if len(budgets) > 1 and (unused := _unused(run, budgets))]
     return [
         f"Budgets of {listed([count(budget) for budget in budgets])} tokens give the same contexts, because retrieval delivers no more text; "
         "set deliver of the retrieval to as many tokens as the largest budget to compare them."
-        for budgets in dict.fromkeys(found)
+        for budgets in dict.fromkeys(groups)
     ]
 
 

@@ -163,8 +163,8 @@ def _bootstrapped(items: JudgedLabels, statistic: Statistic) -> CalibrationValue
     value = float(statistic(items.weight[None])[0])
     if np.isnan(value) or items.clusters < FEWEST_FOR_INTERVAL:
         return CalibrationValue(value, np.nan, np.nan, len(items))
-    found = statistic(items.resampled)
-    low, high = np.nanquantile(found, [ALPHA / 2, 1 - ALPHA / 2]).tolist()
+    resampled = statistic(items.resampled)
+    low, high = np.nanquantile(resampled, [ALPHA / 2, 1 - ALPHA / 2]).tolist()
     # A statistic that is constant but for rounding.
     varies = high - low > _ROUNDING
     return CalibrationValue(value, low, high, len(items)) if varies else CalibrationValue(value, np.nan, np.nan, len(items))

@@ -138,7 +138,7 @@ def _stratified(items: LabelledItems, classes: Floats, used: Floats, target: Tar
     questions = items.questions
     predicted, residual = np.zeros_like(items.weight), np.zeros_like(items.weight)
     importance = items.question_weight[items.query]
-    found = []
+    strata = []
     for code in np.unique(classes):
         inside, chosen = classes == code, labelled & (classes == code)
         weights, values = importance[chosen], items.label[chosen]
@@ -146,17 +146,17 @@ def _stratified(items: LabelledItems, classes: Floats, used: Floats, target: Tar
         mean = float(np.average(values, weights=weights)) if len(values) else 0.5
         share = float(items.weight[inside].sum() / items.weight.sum())
         left = 1 - float(items.weight[chosen].sum() / items.weight[inside].sum())
-        found.append(VerdictClass(share, left, mean, effective_number(weights)))
+        strata.append(VerdictClass(share, left, mean, effective_number(weights)))
         predicted[inside] = mean
         if len(values):
             residual[chosen] = weights * (values - mean) * share / weights.sum() * questions
-    value = sum(each.share * each.mean for each in found)
+    value = sum(each.share * each.mean for each in strata)
     shared, design = 0.0, 1.0
     # The level at which normal quantiles equal those of t with n - 1 degrees of freedom.
     alpha = float(2 * scipy.special.ndtr(-t_quantile(int(labelled.sum()) - 1)))
     if target == "population":
         shared, design = _between_documents(items, predicted * items.weight, residual, labelled)
-    low, high = _mover(found, value, shared, design, alpha, target)
+    low, high = _mover(strata, value, shared, design, alpha, target)
     return CorrectedValue(value, low, high, int(labelled.sum()), questions, target, method)
 
 

@@ -58,8 +58,8 @@ def sampled_mean(values: Floats, sample: DrawnSample) -> Interval:
         return Interval(value, np.nan, np.nan, len(y), clusters)
     design = _design(y, a, mean[stratum], np.bincount(stratum)[stratum], cluster)
     alpha, below, above = 2 * float(scipy.special.ndtr(-t_quantile(clusters - 1))), 0.0, 0.0
-    for place, (part, centre) in enumerate(zip(share.tolist(), mean.tolist(), strict=True)):
-        n = effective_number(a[stratum == place]) / design
+    for index, (part, centre) in enumerate(zip(share.tolist(), mean.tolist(), strict=True)):
+        n = effective_number(a[stratum == index]) / design
         low, high = share_limits(centre * n, n, alpha)
         below, above = below + (part * max(0.0, centre - low)) ** 2, above + (part * max(0.0, high - centre)) ** 2
     return Interval(value, max(0.0, value - below**0.5), min(1.0, value + above**0.5), len(y), clusters)

@@ -58,7 +58,7 @@ class AttackOutcomes:
 
 def attack_outcomes(run: RunTables, configuration: str, condition: str) -> tuple[AttackOutcomes, ...]:
     """Return the outcomes of each perturbation of a condition, in the order of `PERTURBATIONS`. Empty if the run lacks the condition."""
-    table, found = answers_of(run, configuration), []
+    table, results = answers_of(run, configuration), []
     for perturbation in PERTURBATIONS[condition]:
         rows = table[(table["condition"] == condition) & (table["variant"] == perturbation)]
         asked = rows[rows["reason"] == ""]
@@ -74,8 +74,8 @@ def attack_outcomes(run: RunTables, configuration: str, condition: str) -> tuple
             rows.loc[rows["reason"] != "", "query_id"].nunique(),
             question_share(run, shown, shown["outcome"] == OUTCOMES[condition][-1]),
         )
-        found += [outcomes] if len(rows) else []
-    return tuple(found)
+        results += [outcomes] if len(rows) else []
+    return tuple(results)
 
 
 # The outcomes of each configuration and condition.
@@ -115,11 +115,11 @@ def _counterfactual(outcomes: _Outcomes) -> Table:
     columns += [Column("neither"), Column("share adopted", note="95 % interval"), text("without an answer")]
     rows = []
     for name, conditions in outcomes.items():
-        for found in conditions[COUNTERFACTUAL]:
-            place = Cell(PLACES[found.perturbation])
-            counts = [count_cell(many) for many in found.counts.values()]
-            neither = Cell(count(found.neither), sort=float(found.neither), note=f"{count(found.refused)} refused")
-            rows.append(Row([Cell(name), place, *counts, neither, mean_cell(found.bad), Cell(_missing(found))]))
+        for attack in conditions[COUNTERFACTUAL]:
+            position = Cell(PLACES[attack.perturbation])
+            counts = [count_cell(many) for many in attack.counts.values()]
+            neither = Cell(count(attack.neither), sort=float(attack.neither), note=f"{count(attack.refused)} refused")
+            rows.append(Row([Cell(name), position, *counts, neither, mean_cell(attack.bad), Cell(_missing(attack))]))
     return Table("An altered copy beside the evidence", columns, rows, _COUNTERFACTUAL)
 
 
@@ -133,11 +133,11 @@ def _injection(outcomes: _Outcomes) -> Table:
     ]
     rows = []
     for name, conditions in outcomes.items():
-        found = {each.perturbation: each for each in conditions[INJECTION]}
-        cells = [mean_cell(found[family].bad) if family in found else UNKNOWN for family in families]
-        if found:
-            answers = count_cell(sum(each.answers for each in found.values()))
-            rows.append(Row([Cell(name), *cells, answers, Cell(_missing(*found.values()))]))
+        by_family = {each.perturbation: each for each in conditions[INJECTION]}
+        cells = [mean_cell(by_family[family].bad) if family in by_family else UNKNOWN for family in families]
+        if by_family:
+            answers = count_cell(sum(each.answers for each in by_family.values()))
+            rows.append(Row([Cell(name), *cells, answers, Cell(_missing(*by_family.values()))]))
     return Table("Answers that obey a planted instruction, by family of attack", columns, rows, _INJECTION)
 
 

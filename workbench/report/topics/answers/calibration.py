@@ -75,12 +75,12 @@ class JudgeCalibration:
 
 def calibrations(run: RunTables) -> list[JudgeCalibration]:
     """Return the calibration of the judge of each task with labels. Empty without labels."""
-    found = []
+    results = []
     for task, rows in sorted(run.calibration.groupby("task"), key=lambda group: TASKS.index(group[0])):
         first, placed = rows.iloc[0], rows["measure"].isin(["curve", "position_judged", "position_labelled"])
         curve = rows[rows["measure"] == "curve"].sort_values("at")
-        found.append(JudgeCalibration(str(task), str(first["judge"]), str(first["source"]), int(first["labels"]), rows[~placed], curve))
-    return found
+        results.append(JudgeCalibration(str(task), str(first["judge"]), str(first["source"]), int(first["labels"]), rows[~placed], curve))
+    return results
 
 
 def labelled_configurations(run: RunTables, task: str) -> dict[str, tuple[int, int]]:
@@ -115,21 +115,21 @@ def disagreements(run: RunTables, task: str) -> pd.DataFrame:
 def calibration_blocks(run: RunTables) -> list[Block]:
     """Show the calibration of each judge with labels: curve, measures, agreement by configuration. Empty without labels."""
     blocks: list[Block] = []
-    for found in calibrations(run):
-        figure, by_configuration = calibration_figure(found), _configurations(run, found.task)
-        blocks += [*([figure] if figure else []), _measures(found), *(opened(by_configuration) if by_configuration else [])]
+    for calibration in calibrations(run):
+        figure, by_configuration = calibration_figure(calibration), _configurations(run, calibration.task)
+        blocks += [*([figure] if figure else []), _measures(calibration), *(opened(by_configuration) if by_configuration else [])]
     return blocks
 
 
-def calibration_figure(found: JudgeCalibration) -> Figure | None:
+def calibration_figure(calibration: JudgeCalibration) -> Figure | None:
     """Plot the share labelled as good against the judge's score. None if the judge reports no scores."""
-    if found.curve.empty:
+    if calibration.curve.empty:
         return None
-    points = found.curve.to_dict("records")
+    points = calibration.curve.to_dict("records")
     rows = [Row([Cell(number(each["at"], 2), sort=each["at"]), _value(each), count_cell(each["n"])]) for each in points]
     columns = [Column("mean score"), Column("labelled as good", note="95 % interval"), Column("labels")]
-    table = Table(f"Calibration of {found.judge} for {TASK_TEXTS[found.task]}", columns, rows)
-    return Figure(f"calibration-{found.task}", described(table), _CURVE, calibration_drawing(found.curve), table)
+    table = Table(f"Calibration of {calibration.judge} for {TASK_TEXTS[calibration.task]}", columns, rows)
+    return Figure(f"calibration-{calibration.task}", described(table), _CURVE, calibration_drawing(calibration.curve), table)
 
 
 @own_style()
@@ -148,16 +148,18 @@ def calibration_drawing(curve: pd.DataFrame) -> "Drawing":
     return figure
 
 
-def _measures(found: JudgeCalibration) -> Table:
-    where = "this run" if found.source == "run" else "elsewhere, which say little about this run"
+def _measures(calibration: JudgeCalibration) -> Table:
+    where = "this run" if calibration.source == "run" else "elsewhere, which say little about this run"
     rows = []
-    for each in found.measures.to_dict("records"):
+    for each in calibration.measures.to_dict("records"):
         name = str(each["measure"])
         title = Cell(_NAMES.get(name, name.replace("_", " ")))
         value = count_cell(each["value"]) if name == "unparsed" else _value(each)
         rows.append(Row([title, value, count_cell(each["n"]), Cell(_MEASURES.get(name, ""))]))
     columns = [words("measure"), Column("value", note="95 % interval"), Column("labels"), text("meaning")]
-    return Table(f"{found.judge} for {TASK_TEXTS[found.task]}, on {plural(found.labels, 'label')} of {where}", columns, rows)
+    return Table(
+        f"{calibration.judge} for {TASK_TEXTS[calibration.task]}, on {plural(calibration.labels, 'label')} of {where}", columns, rows
+    )
 
 
 def _configurations(run: RunTables, task: str) -> Table | None:
@@ -174,8 +176,8 @@ def _configurations(run: RunTables, task: str) -> Table | None:
 def disagreement_blocks(run: RunTables, most: int) -> list[Block]:
     """List the labelled items on which the judges and people disagree, the ones that the judge is surest of first. Empty without labels."""
     blocks: list[Block] = []
-    for found in [each for each in calibrations(run) if each.source == "run"]:
-        table, said, rows = disagreements(run, found.task), "claim" if found.task == "support" else "answer", []
+    for calibration in [each for each in calibrations(run) if each.source == "run"]:
+        table, said, rows = disagreements(run, calibration.task), "claim" if calibration.task == "support" else "answer", []
         shown = f"the first {count(most)} of {count(len(table))}" if len(table) > most else "all"
         columns = [
             words("question"),
@@ -191,8 +193,8 @@ def disagreement_blocks(run: RunTables, most: int) -> list[Block]:
             judged = str(row[said]) if len(str(row[said])) <= _LONGEST else f"{str(row[said])[:_LONGEST]} …"
             values = [value_cell(float(row[name]), 2) for name in ("confidence", "score")]
             rows.append(Row([*names, Cell(judged), Cell(str(row["verdict"])), Cell(str(row["label"])), *values]))
-        agreed = Prose(f"{found.judge} and people agree on {TASK_TEXTS[found.task]} of every labelled item.")
-        blocks.append(Table(f"Disagreements about {TASK_TEXTS[found.task]} ({shown})", columns, rows) if rows else agreed)
+        agreed = Prose(f"{calibration.judge} and people agree on {TASK_TEXTS[calibration.task]} of every labelled item.")
+        blocks.append(Table(f"Disagreements about {TASK_TEXTS[calibration.task]} ({shown})", columns, rows) if rows else agreed)
     return blocks
 
 

@@ -41,27 +41,27 @@ _LONGEST_QUOTE = 300
 
 def claims_fold(answer: ShownAnswer, opened: bool = False) -> Collapsible | None:
     """Collapsible an answer with its claims marked, each linked to the words that decide. None for an answer without claims."""
-    found = answer.claims
-    if not found.claims:
-        unsplit = Prose(f"The answer was not split into claims: {found.error}.")
-        return Collapsible(f"Claims: {answer.name}", [unsplit], "not split", "reply-context") if found.error else None
-    present = [state for state in CLAIM_STATES if any(claim.state == state for claim in found.claims)]
+    answer_claims = answer.claims
+    if not answer_claims.claims:
+        unsplit = Prose(f"The answer was not split into claims: {answer_claims.error}.")
+        return Collapsible(f"Claims: {answer.name}", [unsplit], "not split", "reply-context") if answer_claims.error else None
+    present = [state for state in CLAIM_STATES if any(claim.state == state for claim in answer_claims.claims)]
     marked = [Term("answer", "", pieces=answer.pieces)] if answer.pieces else []
     legend = [
         piece for state in present for piece in (Piece(_MEANINGS[state], state, "score" if state == "scored" else state), Piece("   "))
     ]
-    scored = all(claim.state in ("scored", "unjudged") for claim in found.claims)
-    rows = [_row(claim, scored, answer=answer.anchor) for claim in found.claims]
-    flags = _FLAGS if any(claim.flags for claim in found.claims) else ""
+    scored = all(claim.state in ("scored", "unjudged") for claim in answer_claims.claims)
+    rows = [_row(claim, scored, answer=answer.anchor) for claim in answer_claims.claims]
+    flags = _FLAGS if any(claim.flags for claim in answer_claims.claims) else ""
     table = Table(f"Claims of the answer: {answer.name}", _columns(scored, [words("claim")]), rows, flags)
     blocks: list[Block] = [Terms([*marked, Term("marks", "", pieces=legend)], "claims"), table]
-    return Collapsible(f"Claims: {answer.name}", blocks, tally(found), "reply-context", opened)
+    return Collapsible(f"Claims: {answer.name}", blocks, tally(answer_claims), "reply-context", opened)
 
 
-def tally(found: ShownClaims) -> str:
+def tally(answer_claims: ShownClaims) -> str:
     """Count the claims of an answer by verdict."""
-    counts = {state: sum(claim.state == state for claim in found.claims) for state in CLAIM_STATES}
-    return f"{plural(len(found.claims), 'claim')}: {_counted(counts)}"
+    counts = {state: sum(claim.state == state for claim in answer_claims.claims) for state in CLAIM_STATES}
+    return f"{plural(len(answer_claims.claims), 'claim')}: {_counted(counts)}"
 
 
 def compute(findings: Findings) -> tuple[RunTables, str] | None:
@@ -117,8 +117,8 @@ def _deciding(claim: ShownClaim, answer: str) -> Cell:
     if not claim.passage:
         return Cell("–")
     quote = claim.quote if len(claim.quote) <= _LONGEST_QUOTE else f"{claim.quote[:_LONGEST_QUOTE].rsplit(None, 1)[0]} …"
-    place = f"[{claim.passage}] {claim.chunk_id}"
-    return Cell(place, note=f"“{quote}”" if quote else "", target=evidence_anchor(answer, claim) if answer else "")
+    source = f"[{claim.passage}] {claim.chunk_id}"
+    return Cell(source, note=f"“{quote}”" if quote else "", target=evidence_anchor(answer, claim) if answer else "")
 
 
 def _counted(counts: dict[ClaimState, int]) -> str:

@@ -57,7 +57,7 @@ def render(values: tuple[RunTables, tuple[str, ...]]) -> list[Block]:
     """Show the answer score by condition and its losses."""
     run, names = values
     measure, first = answer_score(run), names[0]
-    parts = {name: found for name in names if (found := decomposition_of(run, name))}
+    parts = {name: decomposition for name in names if (decomposition := decomposition_of(run, name))}
     details = detail_sentences(run, parts[first]) if first in parts else []
     blocks: list[Block] = [Prose(hold_answer(run, first).sentence), *([Lines(details)] if details else []), condition_table(run, first)]
     figure = losses_figure(parts[first]) if first in parts else None
@@ -98,8 +98,8 @@ def decomposition_table(run: RunTables, parts: Mapping[str, Decomposition]) -> T
     rows = []
     for name, each in parts.items():
         retrieved = condition_mean(run, name, metric, RETRIEVED)
-        found = [each.loss(condition) for condition in (RETRIEVED, GOLD_DISTRACTORS)]
-        losses = [cell for loss in found for cell in (loss_cell(loss), answered_cell(loss))]
+        both = [each.loss(condition) for condition in (RETRIEVED, GOLD_DISTRACTORS)]
+        losses = [cell for loss in both for cell in (loss_cell(loss), answered_cell(loss))]
         means = [mean_cell(mean) for mean in (retrieved, each.remaining, each.closed_book)]
         rows.append(Row([Cell(name), mean_cell(each.gold), means[0], *losses, *means[1:]]))
     return Table(f"Where {metric} is lost", columns, rows, _LOSSES)
@@ -139,9 +139,9 @@ def reasons_text(row: ConditionScore) -> str:
     counts = (*row.inapplicable.items(), *row.unscored.items())
     apart = [f"{reason} ({plural(many, 'question')})" for reason, many in counts]
     failed = [f"{reason} ({plural(many, 'answer')})" for reason, many in row.failed.items()]
-    found = [*failed, *apart]
-    more = f"; {len(found) - _MOST_REASONS} more reasons" if len(found) > _MOST_REASONS else ""
-    return f"{'; '.join(found[:_MOST_REASONS])}{more}" or "–"
+    reasons = [*failed, *apart]
+    more = f"; {len(reasons) - _MOST_REASONS} more reasons" if len(reasons) > _MOST_REASONS else ""
+    return f"{'; '.join(reasons[:_MOST_REASONS])}{more}" or "–"
 
 
 def _folded(run: RunTables, names: Sequence[str], measure: Metric | None) -> list[Block]:
@@ -190,11 +190,11 @@ def metrics_table(run: RunTables, configuration: str) -> Table | None:
 def judged_losses_table(run: RunTables, configuration: str) -> Table | None:
     """Tabulate what judged metrics lose. None without one that has a score with the evidence alone."""
     judged = [measure for measure in _others(run) if measure.judged and measure.higher_is_better]
-    found = {str(measure): parts for measure in judged if (parts := decomposition_of(run, configuration, str(measure)))}
+    by_metric = {str(measure): parts for measure in judged if (parts := decomposition_of(run, configuration, str(measure)))}
     columns = [words("metric"), Column("evidence alone", note="95 % interval"), Column("retrieval loss", note="simultaneous")]
     columns += [Column("distractor loss", note="simultaneous"), Column("remains lost", note="95 % interval")]
     rows = []
-    for name, parts in found.items():
+    for name, parts in by_metric.items():
         losses = [loss_cell(parts.loss(condition)) for condition in (RETRIEVED, GOLD_DISTRACTORS)]
         rows.append(Row([Cell(name), mean_cell(parts.gold), *losses, mean_cell(parts.remaining)]))
     return Table(f"Where {configuration} loses by judged metrics", columns, rows, _JUDGED_LOSSES) if rows else None

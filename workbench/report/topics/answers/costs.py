@@ -108,8 +108,8 @@ def _cell(column: str, value: float) -> Cell:
 
 def _repeats(run: RunTables, names: Sequence[str]) -> list[Block]:
     measure, times = answer_score(run), int(run.manifest.get("repeats", 1))
-    found = {name: variance for name in names if measure and times > 1 and (variance := repeats_of(run, name, str(measure)))}
-    if not found:
+    variances = {name: variance for name in names if measure and times > 1 and (variance := repeats_of(run, name, str(measure)))}
+    if not variances:
         return []
     columns = [
         words("configuration"),
@@ -118,7 +118,7 @@ def _repeats(run: RunTables, names: Sequence[str]) -> list[Block]:
     ]
     columns += [Column("reliability", note="of one answer"), Column("changed", note="questions"), Column("questions")]
     rows = []
-    for name, variance in found.items():
+    for name, variance in variances.items():
         deviations = [value_cell(value) for value in (variance.repeats_deviation, variance.questions_deviation, variance.reliability)]
         rows.append(Row([Cell(name), *deviations, count_cell(variance.changed), count_cell(variance.n)]))
     caption = f"{measure} of {plural(times, 'repeat')} with retrieved contexts"

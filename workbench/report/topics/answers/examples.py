@@ -44,7 +44,7 @@ def example_blocks(run: RunTables, configuration: str, most: int = _MOST) -> lis
     first = f" Of {count(repeats)} repeats the first answer is shown; the loss is the mean over all." if repeats > 1 else ""
     claims = " Claims are marked in the answers and link to the words that decide about them." if has_claims(run) else ""
     sentence = f"The {which} of {configuration} with the {by}. Evidence is marked in the contexts, and so is planted text.{claims}{first}"
-    return [Prose(sentence), *(question_fold(run, configuration, each, opened=not place) for place, each in enumerate(chosen))]
+    return [Prose(sentence), *(question_fold(run, configuration, each, opened=not index) for index, each in enumerate(chosen))]
 
 
 def question_fold(run: RunTables, configuration: str, question: QuestionInConditions, opened: bool = False) -> Collapsible:
@@ -88,7 +88,7 @@ def answers_table(run: RunTables, question: QuestionInConditions, copied: bool =
                     Cell(answer.name),
                     *score,
                     Cell(said),
-                    Cell(", ".join(f"[{place}]" for place in answer.cited) or "–"),
+                    Cell(", ".join(f"[{passage}]" for passage in answer.cited) or "–"),
                     Cell(outcome_text(answer, copied)),
                 ]
             )
@@ -119,9 +119,9 @@ def context_fold(answer: ShownAnswer, opened: bool = False) -> Collapsible:
 
 
 def _passage(passage: ShownPassage) -> Term:
-    place = f"{passage.doc_id}:{passage.start}-{passage.end}"
+    location = f"{passage.doc_id}:{passage.start}-{passage.end}"
     notes = [*(["cited"] if passage.cited else []), *([f"planted: {passage.planted}"] if passage.planted else [])]
-    return Term(f"[{passage.number}]", " · ".join([place, *notes]), pieces=passage.pieces, anchor=passage.anchor)
+    return Term(f"[{passage.number}]", " · ".join([location, *notes]), pieces=passage.pieces, anchor=passage.anchor)
 
 
 answer_examples = Topic("examples", "Examples side by side", "Examples", compute, lambda values: example_blocks(*values))

@@ -57,21 +57,21 @@ def render(run: RunTables) -> list[Block]:
 
 def role_blocks(run: RunTables) -> list[Block]:
     """Show warnings, what each judge may be called, its test, and the measured error of the default."""
-    found, warned = judge_trust(run), warnings(run)
+    trusts, warned = judge_trust(run), warnings(run)
     first: list[Block] = [Lines(warned)] if warned else []
     # The measured error of the judge overlap, for the claims and the correct answers that it scores.
     correctness = f"{capitalised(CORRECTNESS_BY_OVERLAP)}." if judge_of(run, "correctness") == OVERLAP else ""
     error = " ".join(filter(None, [OVERLAP_ERROR if _scored_by_overlap(run) else "", correctness]))
-    return [*first, Lines([trust_sentence(each) for each in found]), judges_table(found), *([Prose(error)] if error else [])]
+    return [*first, Lines([trust_sentence(each) for each in trusts]), judges_table(trusts), *([Prose(error)] if error else [])]
 
 
 def offer_blocks(run: RunTables) -> list[Block]:
     """Show what to do to know more: commands and settings. Empty if nothing is missing."""
-    found = [Term("setting" if command.startswith("judging") else "command", command, note, code=True) for command, note in offers(run)]
-    return [Prose("To know more:"), Terms(found)] if found else []
+    terms = [Term("setting" if command.startswith("judging") else "command", command, note, code=True) for command, note in offers(run)]
+    return [Prose("To know more:"), Terms(terms)] if terms else []
 
 
-def judges_table(found: Sequence[JudgeTrust]) -> Table:
+def judges_table(trusts: Sequence[JudgeTrust]) -> Table:
     """Tabulate the judges: what they may be called, their test on known answers, and how they were measured."""
     columns = [words("task"), words("judge"), words("may be called"), words("measured"), Column("AUROC", note="known answers")]
     columns += [
@@ -80,7 +80,7 @@ def judges_table(found: Sequence[JudgeTrust]) -> Table:
         Column("known answers", note="within their bounds"),
     ]
     columns += [Column("not judged", note="items of this run")]
-    return Table("Judges of this run", columns, [_row(each) for each in found], _READING)
+    return Table("Judges of this run", columns, [_row(each) for each in trusts], _READING)
 
 
 def _row(trust: JudgeTrust) -> Row:

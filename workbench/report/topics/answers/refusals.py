@@ -82,13 +82,13 @@ def risk_drawing(curves: Sequence[tuple[str, Floats, Floats]], title: str) -> "D
     """Plot the risk against the coverage of each curve (label, coverage, risk). Curves without a label are faint."""
     figure, (axes,) = canvas(2.9)
     ends = []
-    for place, (label, coverage, risks) in reversed(list(enumerate(curves))):
+    for index, (label, coverage, risks) in reversed(list(enumerate(curves))):
         look: dict[str, Any] = {"color": FAINT, "linewidth": 1, "zorder": 1}
         if label:
-            look = {"color": LINES[place % len(LINES)], "linestyle": _DASHES[place % len(_DASHES)], "linewidth": 1.6}
+            look = {"color": LINES[index % len(LINES)], "linestyle": _DASHES[index % len(_DASHES)], "linewidth": 1.6}
         # A single threshold is a point.
         axes.plot(coverage, risks, marker="o" if len(coverage) == 1 else "", markersize=4.5, **look)
-        ends.append(End(label, float(coverage[-1]), float(risks[-1]), LINES[place % len(LINES)] if label else MUTED))
+        ends.append(End(label, float(coverage[-1]), float(risks[-1]), LINES[index % len(LINES)] if label else MUTED))
     axes.set_xlim(-0.02, 1.02)
     axes.set_ylim(*spanned(axes.get_ylim(), axes.dataLim.y1))
     axes.grid(color=FAINT, linewidth=0.6)
@@ -120,7 +120,7 @@ def risk_figure(run: RunTables, names: Sequence[str]) -> Figure | None:
         return None
     short = shortened(curves, NAME_LENGTH)
     lines = [
-        (short[name] if place < _MOST_CURVES else "", curve.coverage, curve.risk) for place, (name, curve) in enumerate(curves.items())
+        (short[name] if index < _MOST_CURVES else "", curve.coverage, curve.risk) for index, (name, curve) in enumerate(curves.items())
     ]
     columns = [words("configuration"), Column("area", note="mean risk"), Column("best order"), Column("random order")]
     columns += [Column("answered", note="coverage"), Column("questions")]

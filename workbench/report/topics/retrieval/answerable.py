@@ -59,10 +59,10 @@ def auroc_interval(scores: Floats, answerable: Bools, clusters: Clusters | npt.A
     if area is None:
         return None
     variances, freedoms, ranks = np.zeros(2), np.ones(2), scipy.stats.rankdata(scores)
-    for place, kind in enumerate((answerable, ~answerable)):
+    for side, kind in enumerate((answerable, ~answerable)):
         placements = (ranks[kind] - scipy.stats.rankdata(scores[kind])) / (~kind).sum()
         means = robust(placements[None], observed[kind])
-        variances[place], freedoms[place] = means.error[0] ** 2, means.freedom[0]
+        variances[side], freedoms[side] = means.error[0] ** 2, means.freedom[0]
     low = high = np.nan
     if 0 < area < 1 and not np.isnan(variances).any():
         freedom = variances.sum() ** 2 / (variances**2 / freedoms).sum()
@@ -85,12 +85,12 @@ def compute(findings: Findings) -> _Areas | None:
     return _Areas(areas, int(questions.sum()), int((~questions).sum())) if areas else None
 
 
-def render(found: _Areas) -> list[Block]:
+def render(values: _Areas) -> list[Block]:
     """Tabulate the areas, and define them."""
-    scale = Scale.over([0.5, *(bound for area in found.areas.values() for bound in (area.low, area.value, area.high))])
-    rows = [Row([Cell(name), mean_cell(area), scale.cell(area)]) for name, area in found.areas.items()]
-    caption = f"{METRIC}, from {plural(found.answerable, 'answerable question')} and {count(found.unanswerable)} unanswerable"
-    have = plural(found.unanswerable, "question has", "questions have")
+    scale = Scale.over([0.5, *(bound for area in values.areas.values() for bound in (area.low, area.value, area.high))])
+    rows = [Row([Cell(name), mean_cell(area), scale.cell(area)]) for name, area in values.areas.items()]
+    caption = f"{METRIC}, from {plural(values.answerable, 'answerable question')} and {count(values.unanswerable)} unanswerable"
+    have = plural(values.unanswerable, "question has", "questions have")
     sentence = f"{have} no answer in the documents. Could a threshold on the score reject them?"
     table = Table(caption, [words("configuration"), Column("AUROC", note="95 % interval"), scale.column()], rows, _NOTE)
     return [Prose(sentence), table, Terms([Term(METRIC, _MEANING, _SOURCE)])]

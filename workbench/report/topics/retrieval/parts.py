@@ -68,9 +68,9 @@ def _names(effects: Sequence[PartEffect]) -> list[str]:
 def _labels(effects: Sequence[PartEffect]) -> dict[str, str]:
     """The short names of effects in a figure: their alternatives, if that tells them apart, since a cut would leave out what differs."""
     names, alternatives = _names(effects), [part.alternative for part in effects]
-    told = len(set(alternatives)) == len(alternatives)
-    short = shortened(alternatives if told else names, NAME_LENGTH)
-    return dict(zip(names, [short[name] for name in (alternatives if told else names)], strict=True))
+    distinct = len(set(alternatives)) == len(alternatives)
+    short = shortened(alternatives if distinct else names, NAME_LENGTH)
+    return dict(zip(names, [short[name] for name in (alternatives if distinct else names)], strict=True))
 
 
 def _figure(findings: Findings, effects: Sequence[PartEffect]) -> Figure:

@@ -95,7 +95,7 @@ class _Source:
     def value(self, chosen: Sequence[int]) -> dict[str, Any]:
         """Convert the drill-down of the chosen questions to plain values."""
         passages = Passages(self.run)
-        rows = [self._query(place, passages) for place in chosen]
+        rows = [self._query(index, passages) for index in chosen]
         primary = self.run.primary
         header = {
             "metric": str(primary),
@@ -107,8 +107,8 @@ class _Source:
         }
         return header | {"documents": passages.texts(), "passages": passages.slices, "queries": rows}
 
-    def _query(self, place: int, passages: "Passages") -> dict[str, Any]:
-        question = self.run.questions.iloc[place]
+    def _query(self, index: int, passages: "Passages") -> dict[str, Any]:
+        question = self.run.questions.iloc[index]
         query_id = question["query_id"]
         needs: dict[int, list[int]] = {}
         for need, *span in self._evidence.get(query_id, ()):
@@ -116,13 +116,13 @@ class _Source:
         numbered = {need: number for number, need in enumerate(needs)}
         grades = [(passages.document(doc_id), int(np.sign(grade))) for doc_id, grade in self._judgements.get(query_id, ()) if grade]
         query: dict[str, Any] = {"i": query_id, "t": question["text"], "n": list(needs.values()), "g": grades}
-        fields = metadata(self.run)[place].items()
+        fields = metadata(self.run)[index].items()
         query["s"] = {str(name): str(value) for name, value in fields if isinstance(value, _PLAIN) and len(str(value)) < _LONG}
         query |= {"a": question["answer"]} if question["answer"] else {}
         query |= {} if question["answerable"] else {"u": 1}
         # By configuration what was searched in place of the question.
         query |= {"w": [searched.get(query_id, []) for searched in self._rewrites]} if any(self._rewrites) else {}
-        query["v"] = [None if np.isnan(value) else round(float(value), 3) for value in self.values[:, place]]
+        query["v"] = [None if np.isnan(value) else round(float(value), 3) for value in self.values[:, index]]
         query["m"] = [
             [
                 number

@@ -33,13 +33,13 @@ def markdown(findings: Findings) -> list[Block]:
 
 def lines(findings: Findings) -> list[str]:
     """Show the ranking in the terminal, then the configurations that are not ranked."""
-    found = ["", *table_lines(short_table(findings, findings.standings.ranked))] if findings.standings.ranked else []
+    terminal = ["", *table_lines(short_table(findings, findings.standings.ranked))] if findings.standings.ranked else []
     for reason, group in (
         ("their chunks are longer than the embedder's window", findings.standings.windowed),
         ("too few of their questions have a value", findings.standings.uncovered),
     ):
-        found += ["", f"not ranked: {reason}", *table_lines(short_table(findings, group))[1:]] if group else []
-    return found + [f"{configuration}: FAILED, {error}" for configuration, error in findings.failures.items()]
+        terminal += ["", f"not ranked: {reason}", *table_lines(short_table(findings, group))[1:]] if group else []
+    return terminal + [f"{configuration}: FAILED, {error}" for configuration, error in findings.failures.items()]
 
 
 def _unranked(findings: Findings) -> list[Section]:
@@ -68,7 +68,7 @@ def ranking_table(findings: Findings) -> Table | None:
         # Targets do not tell the size of their chunks.
         *([Column("size", note="overlap")] if (sized := any(standing.facts["size"] is not None for standing in ranked)) else []),
     ]
-    rows = [_row(findings, place, standing, others, scale, sized=sized) for place, standing in enumerate(ranked, 1)]
+    rows = [_row(findings, rank, standing, others, scale, sized=sized) for rank, standing in enumerate(ranked, 1)]
     means = any(np.isfinite(standing.means[primary].low) for standing in ranked)
     base = findings.reference.name if findings.reference else ""
     pairs = [findings.against(standing.name, base) for standing in ranked if standing.name != base]
@@ -149,11 +149,11 @@ def failed(findings: Findings) -> Section | None:
     return Section("Failed", "failed", [entries]) if findings.failures else None
 
 
-def _row(findings: Findings, place: int, standing: Standing, others: Sequence[Metric], scale: Scale, *, sized: bool) -> Row:
+def _row(findings: Findings, rank: int, standing: Standing, others: Sequence[Metric], scale: Scale, *, sized: bool) -> Row:
     mean, priced = standing.means[str(findings.primary)], findings.price(standing.name)
     pair = findings.against(standing.name, findings.reference.name) if findings.reference else None
     lost = f"over {count(mean.n)}, {count(mean.unscored)} unscored" if mean.unscored else ""
-    cells = [Cell(standing.name, place=place, note=lost), mean_cell(mean), scale.cell(mean)]
+    cells = [Cell(standing.name, place=rank, note=lost), mean_cell(mean), scale.cell(mean)]
     cells += [gap_cell(pair.simultaneous if pair else None), p_cell(pair.p_adjusted if pair else np.nan)]
     for mean in (standing.means[str(metric)] for metric in others):
         notes = [f"of {number(mean.attainable)}"] if mean.attainable < 0.9995 else []

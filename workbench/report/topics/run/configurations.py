@@ -111,12 +111,12 @@ def shown_need(run: RunTables, alternatives: pd.DataFrame, delivered: pd.DataFra
         stretches = against_delivered(passage, start, end, list(zip(slices["start"].tolist(), slices["kept"].tolist(), strict=True)))
         covered = sum(high - low for low, high, role in stretches if role == "delivered")
         candidates.append((covered / (end - start), (doc_id, start, end), stretches, passage))
-    _, place, stretches, passage = max(candidates, key=lambda candidate: candidate[0])
+    _, span, stretches, passage = max(candidates, key=lambda candidate: candidate[0])
     roles = {role for _, _, role in stretches}
     state: Literal["delivered", "partly delivered", "missed"] = "missed"
     if "delivered" in roles:
         state = "partly delivered" if len(roles) > 1 else "delivered"
-    return ShownNeed(state, *place, len(alternatives) - 1, marked(passage, passage.start, passage.end, stretches, beside=_BESIDE))
+    return ShownNeed(state, *span, len(alternatives) - 1, marked(passage, passage.start, passage.end, stretches, beside=_BESIDE))
 
 
 def questions_table(run: RunTables, configuration: str, most: int = 100) -> Table:
@@ -127,11 +127,11 @@ def questions_table(run: RunTables, configuration: str, most: int = 100) -> Tabl
     # NaN sorts to the end.
     order = np.argsort(first, kind="stable")
     notes, searched, filters, rows = _notes(run, configuration), rewrites(run, configuration), _filters(run), []
-    for place in order[:most].tolist():
-        question = run.questions.iloc[place]
+    for index in order[:most].tolist():
+        question = run.questions.iloc[index]
         query_id = str(question["query_id"])
         asked = f"{question['text']}{filters.get(query_id, '')}{notes.get(query_id, '')}"
-        row = question_row(query_id, [values[metric][place] for metric in metrics], asked)
+        row = question_row(query_id, [values[metric][index] for metric in metrics], asked)
         rows.append(replace(row, cells=[*row.cells, Cell(" | ".join(searched.get(query_id, ())))]) if searched else row)
     shown = f"the {count(most)} worst of {count(len(order))}" if len(order) > most else "worst first"
     caption = f"Questions by {run.primary}, {shown}"
@@ -141,10 +141,10 @@ def questions_table(run: RunTables, configuration: str, most: int = 100) -> Tabl
 
 def worst(run: RunTables, configuration: str) -> list[Block]:
     """Show the worst questions, each with its evidence and delivered chunks."""
-    places = worst_places(run, configuration)[:_MOST_WORST].tolist()
-    if not places:
+    worst_first = worst_places(run, configuration)[:_MOST_WORST].tolist()
+    if not worst_first:
         return [Prose(f"Every question reaches the attainable maximum of {run.primary}.")]
-    return [_question(run, configuration, place) for place in places]
+    return [_question(run, configuration, index) for index in worst_first]
 
 
 def _filters(run: RunTables) -> dict[str, str]:
@@ -160,8 +160,8 @@ def _notes(run: RunTables, configuration: str) -> dict[str, str]:
     return {query: f" ({state}: {reason})" for query, state, reason in zip(rows["query_id"], states, rows["reason"], strict=True)}
 
 
-def _question(run: RunTables, configuration: str, place: int) -> Collapsible:
-    question, value = run.questions.iloc[place], per_query(run, configuration, str(run.primary))[place]
+def _question(run: RunTables, configuration: str, index: int) -> Collapsible:
+    question, value = run.questions.iloc[index], per_query(run, configuration, str(run.primary))[index]
     query_id, context = str(question["query_id"]), run.of("context", configuration)
     delivered = context[(context["query_id"] == query_id) & (context["kept"] > context["start"])]
     evidence = run.evidence[run.evidence["query_id"] == query_id].groupby("need", sort=False)

@@ -72,8 +72,8 @@ def render_provenance(findings: Findings) -> list[Block]:
     table = Table("The files that workbench init left out, with the reason", [words("file"), text("reason")], rows)
     unread = [Section("Files that were not read", "unread", [table])] if rows else []
     parts = [
-        Section(title, f"provenance-{place}", [Terms([Term(str(name), str(value)) for name, value in group.items()], "prints")])
-        for place, (title, group) in enumerate(groups.items(), 1)
+        Section(title, f"provenance-{number}", [Terms([Term(str(name), str(value)) for name, value in group.items()], "prints")])
+        for number, (title, group) in enumerate(groups.items(), 1)
         if group
     ]
     return [Prose(sources), *map(Prose, about_trust(findings.run)), *unread, *parts]
