@@ -57,24 +57,17 @@ def causes_by_query(run: RunTables, configuration: str) -> NDArray[np.object_]:
     return causes.causes_by_query(misses.assign(query=places(run, misses["query_id"])), len(run.questions))
 
 
-class WeakestSlice(NamedTuple):
-    """The slice (`field=value`) with the worst mean of a metric."""
-
-    slice: str
-    mean: Mean
-
-
 @dataclass(frozen=True)
 class FailureSummary:
     """How many of `of` scored queries miss something by each cause: (queries, share), the most frequent first.
 
-    `weakest` is None if no slice has 20 scored queries. Of the queries that miss something, `beyond_k` have more relevant documents than the
+    `weakest` is the slice (`field=value`) with the worst mean, the first of equal ones, among those with at least 20 scored queries; None without one. Of the queries that miss something, `beyond_k` have more relevant documents than the
     primary metric, one of documents, reads: they miss some in every ranking. `known` is False for a target that does not say what it retrieved.
     """
 
     of: int
     causes: dict[str, tuple[int, float]]
-    weakest: WeakestSlice | None
+    weakest: tuple[str, Mean] | None
     beyond_k: int = 0
     known: bool = True
 
@@ -89,7 +82,11 @@ def faults_of(run: RunTables, configuration: str) -> FailureSummary:
     beyond_k = int((scored & (by_query != "") & _beyond_k(run)).sum())
     asked = "targets" in run.sources and configuration in set(run.targets["configuration"])
     known = bool(ordered) or not asked or not np.isnan(detail(run, configuration, "judged")[scored]).all()
-    return FailureSummary(of, by_cause, weakest_slice(run, configuration), beyond_k, known)
+    table = slice_means(run, configuration)
+    large = table[(table.index != "all") & (table["n"] >= FEWEST_QUERIES)]
+    ordered_slices = large.sort_values("value", ascending=run.primary.higher_is_better, kind="stable")
+    weakest = next(((str(name), mean_of(row)) for name, row in ordered_slices.head(1).iterrows()), None)
+    return FailureSummary(of, by_cause, weakest, beyond_k, known)
 
 
 def _beyond_k(run: RunTables) -> NDArray[np.bool_]:
@@ -98,16 +95,6 @@ def _beyond_k(run: RunTables) -> NDArray[np.bool_]:
         return np.zeros(len(run.questions), dtype=np.bool_)
     relevant = run.judgements[run.judgements["relevance"] > 0].drop_duplicates(["query_id", "doc_id"])
     return np.asarray(np.bincount(places(run, relevant["query_id"]), minlength=len(run.questions)) > run.primary.k)
-
-
-def weakest_slice(run: RunTables, configuration: str) -> WeakestSlice | None:
-    """The slice with the worst mean among those with at least 20 scored queries. The first one wins a tie."""
-    table = slice_means(run, configuration)
-    large = table[(table.index != "all") & (table["n"] >= FEWEST_QUERIES)]
-    if large.empty:
-        return None
-    row = large.sort_values("value", ascending=run.primary.higher_is_better, kind="stable").iloc[0]
-    return WeakestSlice(str(row.name), mean_of(row))
 
 
 class CauseCount(NamedTuple):

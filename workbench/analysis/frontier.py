@@ -78,7 +78,12 @@ def frontier(run: RunTables, order: Standings) -> tuple[CostedConfiguration, ...
     """All finished configurations with their costs, the ranked ones first in ranking order."""
     standings, sign = order.finished, 1 if run.primary.higher_is_better else -1
     means, costs = [standing.means[str(run.primary)] for standing in standings], [costs_of(run, standing) for standing in standings]
-    ranges = [ranges_of(run, standing, known) for standing, known in zip(standings, costs, strict=True)]
+    # The range of a time is that of its passes, of all other costs the cost itself.
+    ranges: list[dict[Cost, CostRange]] = []
+    for standing, amounts in zip(standings, costs, strict=True):
+        timed = timings_of(run, standing.name)
+        same = {cost: CostRange(round(value, _SAME_DIGITS), round(value, _SAME_DIGITS)) for cost, value in amounts.items()}
+        ranges.append(same | {cost: passes_of(timed, f"latency_question_{cost}") for cost in TIMES})
     quality = np.array([sign * mean.value if rank < len(order.ranked) else np.nan for rank, mean in enumerate(means)])
     best = {}
     for cost in COSTS:
@@ -155,13 +160,6 @@ def timings_of(run: RunTables, configuration: str) -> dict[str, float]:
     """The `timings` of a configuration by name."""
     rows = run.of("timings", configuration)
     return dict(zip(rows["name"].tolist(), rows["value"].tolist(), strict=True))
-
-
-def ranges_of(run: RunTables, standing: Standing, costs: Mapping[Cost, float]) -> dict[Cost, CostRange]:
-    """The range of each cost: of the passes for times, the cost itself for all others."""
-    timed = timings_of(run, standing.name)
-    ranges = {cost: CostRange(round(value, _SAME_DIGITS), round(value, _SAME_DIGITS)) for cost, value in costs.items()}
-    return ranges | {cost: passes_of(timed, f"latency_question_{cost}") for cost in TIMES}
 
 
 def passes_of(timings: Mapping[str, float], name: str) -> CostRange:

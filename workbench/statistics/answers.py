@@ -47,16 +47,6 @@ class RepeatVariance:
     changed: int
     n: int
 
-    @property
-    def repeats_deviation(self) -> float:
-        """Return the standard deviation between repeats."""
-        return float(np.sqrt(self.between_repeats))
-
-    @property
-    def questions_deviation(self) -> float:
-        """Return the standard deviation between questions."""
-        return float(np.sqrt(self.between_questions))
-
 
 def repeat_variance(values: Floats) -> RepeatVariance | None:
     """Estimate the components from values (repeats, q; NaN if unscored) by one-way analysis of variance. None without two repeated questions.

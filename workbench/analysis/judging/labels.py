@@ -82,12 +82,6 @@ def verdict_of(items: pd.DataFrame, metric: str) -> "pd.Series[float]":
     return (items["verdict"] == "contradicted").astype(np.float64).mask(items["verdict"] == "")
 
 
-def label_of(labels: "pd.Series[str]", metric: str) -> "pd.Series[float]":
-    """Return the label of each item for a metric: 1, 0, or NaN without one."""
-    wanted = {"faithfulness": "supported", "contradiction_rate": "contradicted"}.get(metric, "yes")
-    return (labels == wanted).astype(np.float64).mask(labels == "")
-
-
 def passages_shown(run: RunTables, condition: str) -> dict[tuple[str, int, str], tuple[str, ...]]:
     """Return the texts of the context of each answer, by configuration, repeat and question."""
 
@@ -159,7 +153,9 @@ class LabelledRun:
     def of(self, configuration: str, metric: str) -> LabelledItems:
         """Return the items of a configuration for a metric, with the labels of drawn items."""
         rows = self.items[self.items["configuration"] == configuration]
-        label = np.asarray(label_of(rows["label"].where(rows["drawn"], ""), metric), dtype=np.float64)
+        given = rows["label"].where(rows["drawn"], "")
+        wanted = {"faithfulness": "supported", "contradiction_rate": "contradicted"}.get(metric, "yes")
+        label = np.asarray((given == wanted).astype(np.float64).mask(given == ""), dtype=np.float64)
         query = places(self.run, rows["query_id"]).astype(np.int64)
         observed = clusters(self.run)
         weight = item_weights(rows)
@@ -189,18 +185,13 @@ def labelled_run(run: RunTables, task: str, condition: str, lines: Sequence[Labe
     label = [max(given.get(item_id, [""]), key=given.get(item_id, [""]).count) for item_id in items["item_id"]]
     second = [given[item_id][1] if len(given.get(item_id, [])) > 1 else "" for item_id in items["item_id"]]
     first = [given[item_id][0] if len(given.get(item_id, [])) > 1 else "" for item_id in items["item_id"]]
-    at_random, drawn = _draws(items, [line for line in own if line.item_id in known])
+    # Lines without a draw are not a random sample.
+    inside = [line for line in own if line.item_id in known]
+    seeds = [line.seed for line in inside if line.number]
+    number, each_class = max((line.number for line in inside), default=0), max((line.each_class for line in inside), default=0)
+    draws = drawn_items(items, number, seeds[0], each_class).values() if seeds else ()
+    at_random = {item_id for draw in draws for item_id in draw.at_random}
+    drawn = at_random | {item_id for draw in draws for item_id in draw.by_class}
     joined = items.assign(label=label, first=first, second=second)
     joined = joined.assign(at_random=joined["item_id"].isin(at_random), drawn=joined["item_id"].isin(drawn))
     return LabelledRun(run, task, condition, joined, tuple(line for line in own if line.item_id not in known))
-
-
-def _draws(items: pd.DataFrame, lines: Sequence[LabelLine]) -> tuple[set[str], set[str]]:
-    """The items that the lines' draw drew at random, and all that it drew. Lines without a draw are not a random sample."""
-    seeds = [line.seed for line in lines if line.number]
-    if not seeds:
-        return set(), set()
-    number, each_class = max(line.number for line in lines), max(line.each_class for line in lines)
-    drawn = drawn_items(items, number, seeds[0], each_class).values()
-    at_random = {item_id for each in drawn for item_id in each.at_random}
-    return at_random, at_random | {item_id for each in drawn for item_id in each.by_class}

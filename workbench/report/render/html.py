@@ -61,17 +61,12 @@ def rendered(document: Report) -> str:
     context = {"page": True, "look": _look, "named": _naming(document.names), "picture": inline_svg, "number": itertools.count(1).__next__}
     context |= {"within": "", "course": sparkline}
     shown = {"document": document, "policy": policy(script, style), "script": Markup(script), "style": Markup(style)}
-    return printable_page(environment().get_template("report.html.j2").render(context | shown))
+    return visible_html(environment().get_template("report.html.j2").render(context | shown))
 
 
 def style_sheet() -> str:
     """The style sheet of all pages."""
     return (_TEMPLATES / "report.css").read_text("utf-8")
-
-
-def printable_page(text: str) -> str:
-    """Replace what HTML does not allow: control characters, which a terminal would obey, and halves of surrogate pairs."""
-    return visible_html(text)
 
 
 def policy(script: str, style: str) -> str:

@@ -12,10 +12,10 @@ from typing import Any
 
 from markupsafe import Markup
 
-from workbench.core.display import excerpt
+from workbench.core.display import excerpt, visible_html
 from workbench.core.files import write_text
 from workbench.errors import InputError
-from workbench.report.render.html import environment, printable_page, style_sheet
+from workbench.report.render.html import environment, style_sheet
 
 # Outputs may style themselves, but nothing is loaded and no script runs.
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -97,7 +97,7 @@ def notebook_page(notebook: Path) -> str:
     title = next((match[1] for cell in cells if (match := re.search(r"<h1>(.*?)</h1>", cell.text))), "")
     shown = {"title": Markup(title).striptags() or notebook.stem, "file": notebook.name, "cells": cells}
     text = environment().get_template("notebook.html.j2").render(shown | {"policy": _POLICY, "style": Markup(style_sheet())})
-    return printable_page(text)
+    return visible_html(text)
 
 
 def _read(path: Path) -> list[Any]:

@@ -53,8 +53,18 @@ def hold_answer(run: RunTables, configuration: str) -> SummaryItem:
 
 def detail_sentences(run: RunTables, parts: Decomposition) -> list[str]:
     """State the closed-book share, what remains, and what the answer score is."""
-    score = f"{parts.metric}: {run.measures[parts.metric].meaning}."
-    return list(filter(None, [_closed_book(parts), _remaining(run, parts), score]))
+    sentences, closed, metric = list[str](), parts.closed, run.measures[parts.metric]
+    if parts.closed_book:
+        value = f"{number(parts.closed_book.value)} {parts.closed_book.bounds()}"
+        refused = f" Of {plural(closed.of, 'answer')} {count(closed.refused)} are refused, which says nothing about what the model knows."
+        share = f"Without any passages (condition {NONE}), {parts.metric} is {value}: the closed-book share."
+        sentences.append(f"{share}{refused if closed.refused else ''}")
+    if parts.remaining:
+        words = ", and right answers in other words" if metric.compares == "words" else ""
+        refused = f" ({_refused(parts.alone)} answers are refused)" if parts.alone.refused else ""
+        lost = f"{number(parts.remaining.value)} {parts.remaining.bounds()} is missing with the evidence alone{refused}"
+        sentences.append(f"{lost}: {REMAINING}{words}.")
+    return [*sentences, f"{parts.metric}: {metric.meaning}."]
 
 
 def loss_sentences(run: RunTables, parts: Decomposition) -> list[str]:
@@ -70,7 +80,11 @@ def loss_sentences(run: RunTables, parts: Decomposition) -> list[str]:
     attacks = attacks if not is_verbatim(run, parts.configuration) or any(loss.significant for loss in attacks) else []
     plain = [loss for loss in enough if loss.condition not in CLEAN_TWINS]
     sentences = [*_claims(plain), *([_attacked(attacks, parts.metric)] if attacks else [])]
-    return [*sentences, *([_too_few(run, few, len(parts.losses))] if few else [])]
+    if few:
+        largest = max(few, key=lambda loss: loss.difference.n).difference
+        about = "losses" if len(few) == len(parts.losses) else f"a loss {listed([_cause(loss) for loss in few], 3)}"
+        sentences.append(f"{too_few(run, largest, about)}.")
+    return sentences
 
 
 def missing_sentence(run: RunTables, configuration: str) -> str:
@@ -99,30 +113,23 @@ def cut_sentences(run: RunTables) -> list[str]:
 
 
 def score_sentences(run: RunTables, configuration: str) -> list[str]:
-    """State the answer scores of a configuration and its losses."""
+    """State the answer scores of a configuration, contexts that lack evidence, and its losses."""
     score, parts = answer_score(run), decomposition_of(run, configuration)
     if score is None:
         return [f"{configuration} answers, but no metric of the run scores an answer's content."]
     if parts is None:
         return [_without_gold(run, configuration, str(score))]
-    return [_levels(run, parts), *filter(None, [_cut_evidence(run, configuration)]), *loss_sentences(run, parts)]
-
-
-def _levels(run: RunTables, parts: Decomposition) -> str:
-    retrieved = condition_mean(run, parts.configuration, parts.metric, RETRIEVED)
-    of = f" (on {plural(retrieved.n, 'question')}, not {count(parts.gold.n)})" if retrieved and retrieved.n != parts.gold.n else ""
-    with_retrieved = f", and {number(retrieved.value)} {retrieved.bounds()} with what it retrieves{of}" if retrieved and retrieved.n else ""
-    return f"{parts.configuration} has {parts.metric} {number(parts.gold.value)} {parts.gold.bounds()} if it reads the evidence{with_retrieved}."
-
-
-def _cut_evidence(run: RunTables, configuration: str) -> str:
-    """Say how many contexts of the condition gold lack evidence, because the budget or the largest number of chunks cuts it."""
+    gold, retrieved = parts.gold, condition_mean(run, configuration, parts.metric, RETRIEVED)
+    of = f" (on {plural(retrieved.n, 'question')}, not {count(gold.n)})" if retrieved and retrieved.n != gold.n else ""
+    more = f", and {number(retrieved.value)} {retrieved.bounds()} with what it retrieves{of}" if retrieved and retrieved.n else ""
+    sentences = [f"{configuration} has {parts.metric} {number(gold.value)} {gold.bounds()} if it reads the evidence{more}."]
     rows = answers_of(run, configuration)
     rows = rows[(rows["condition"] == GOLD) & (rows["reason"] == "")].drop_duplicates("query_id")
-    cut = int((~rows["gold"]).sum())
-    if not cut:
-        return ""
-    return f"The contexts with the evidence lack a part of it on {count(cut)} of {plural(len(rows), 'question')}; raise the budget of the context."
+    # The budget or the largest number of chunks cuts the evidence.
+    if cut := int((~rows["gold"]).sum()):
+        of = f"{count(cut)} of {plural(len(rows), 'question')}"
+        sentences.append(f"The contexts with the evidence lack a part of it on {of}; raise the budget of the context.")
+    return [*sentences, *loss_sentences(run, parts)]
 
 
 def _without_gold(run: RunTables, name: str, metric: str) -> str:
@@ -147,14 +154,11 @@ def _claims(losses: Sequence[Loss]) -> list[str]:
     texts = [f"{_size(loss)} {_cause(loss)}" for loss in shown]
     hidden = listed([f"{_cause(loss)} ({_size(loss)}{_able(loss)})" for loss in absent]).replace(" and ", " or ")
     sentences = [*([f"It loses {listed(texts)}."] if texts else []), *([f"No loss is shown {hidden}."] if absent else [])]
-    return [*sentences, *map(_better, gains), *_masked([loss for loss in losses if loss.masked])]
-
-
-def _better(loss: Loss) -> str:
-    """State that the evidence alone is no ceiling, because the answers from it score less."""
-    gain = loss.comparison.reversed().simultaneous
-    size = f"{number(gain.value)} {gain.bounds()}"
-    return f"The answers {_context(loss)} are better than those from the evidence alone, by {size}, so that this is no ceiling."
+    for loss in gains:
+        gain = loss.comparison.reversed().simultaneous
+        better = f"better than those from the evidence alone, by {number(gain.value)} {gain.bounds()}"
+        sentences.append(f"The answers {_context(loss)} are {better}, so that this is no ceiling.")
+    return [*sentences, *_masked([loss for loss in losses if loss.masked])]
 
 
 def _masked(losses: Sequence[Loss]) -> list[str]:
@@ -215,12 +219,6 @@ def _refused(refusals: Refusals) -> str:
     return f"{count(refusals.refused)} of {count(refusals.of)}"
 
 
-def _too_few(run: RunTables, few: Sequence[Loss], of: int) -> str:
-    largest = max(few, key=lambda loss: loss.difference.n).difference
-    about = "losses" if len(few) == of else f"a loss {listed([_cause(loss) for loss in few], 3)}"
-    return f"{too_few(run, largest, about)}."
-
-
 def _cause(loss: Loss) -> str:
     return f"through {loss.name}" if loss.condition == RETRIEVED else f"to {loss.name}"
 
@@ -231,21 +229,3 @@ def _context(loss: Loss) -> str:
 
 def _size(loss: Loss) -> str:
     return f"{number(loss.difference.value)} {loss.simultaneous.bounds()}"
-
-
-def _closed_book(parts: Decomposition) -> str:
-    if parts.closed_book is None:
-        return ""
-    value = f"{number(parts.closed_book.value)} {parts.closed_book.bounds()}"
-    closed = parts.closed
-    refused = f" Of {plural(closed.of, 'answer')} {count(closed.refused)} are refused, which says nothing about what the model knows."
-    share = f"Without any passages (condition {NONE}), {parts.metric} is {value}: the closed-book share."
-    return f"{share}{refused if closed.refused else ''}"
-
-
-def _remaining(run: RunTables, parts: Decomposition) -> str:
-    if parts.remaining is None:
-        return ""
-    words = ", and right answers in other words" if run.measures[parts.metric].compares == "words" else ""
-    refused = f" ({_refused(parts.alone)} answers are refused)" if parts.alone.refused else ""
-    return f"{number(parts.remaining.value)} {parts.remaining.bounds()} is missing with the evidence alone{refused}: {REMAINING}{words}."

@@ -98,16 +98,6 @@ def require_labels(labels: int) -> None:
         raise InputError(f"{plural(labels, 'label')} cannot correct a judge", f"label at least {FEWEST_LABELS} items of each configuration")
 
 
-@dataclass(frozen=True, slots=True)
-class VerdictClass:
-    """The items with one verdict: their `share`, the part `left` without a label, and of `n` (effective) labels the `mean`."""
-
-    share: float
-    left: float
-    mean: float
-    n: float
-
-
 def corrected_mean(items: LabelledItems, target: Target) -> CorrectedValue:
     """Estimate the share of successes of all items, θ = Σ W p over the verdict classes, with a 95 % interval.
 
@@ -146,17 +136,24 @@ def _stratified(items: LabelledItems, classes: Floats, used: Floats, target: Tar
         mean = float(np.average(values, weights=weights)) if len(values) else 0.5
         share = float(items.weight[inside].sum() / items.weight.sum())
         left = 1 - float(items.weight[chosen].sum() / items.weight[inside].sum())
-        strata.append(VerdictClass(share, left, mean, effective_number(weights)))
+        strata.append((share, mean, effective_number(weights), left if target == "items" else 1.0))
         predicted[inside] = mean
         if len(values):
             residual[chosen] = weights * (values - mean) * share / weights.sum() * questions
-    value = sum(each.share * each.mean for each in strata)
+    value = sum(share * mean for share, mean, _, _ in strata)
     shared, design = 0.0, 1.0
     # The level at which normal quantiles equal those of t with n - 1 degrees of freedom.
     alpha = float(2 * scipy.special.ndtr(-t_quantile(int(labelled.sum()) - 1)))
     if target == "population":
         shared, design = _between_documents(items, predicted * items.weight, residual, labelled)
-    low, high = _mover(strata, value, shared, design, alpha, target)
+    below = above = shared
+    for share, mean, n, unlabelled in strata if not np.isnan(design) else ():
+        if unlabelled > _NONE:
+            low, high = share_limits(mean * n / design / unlabelled, n / design / unlabelled, alpha)
+            below += (share * max(0.0, mean - low)) ** 2
+            above += (share * max(0.0, high - mean)) ** 2
+    # Both are NaN with a design effect of NaN.
+    low, high = (np.nan, np.nan) if np.isnan(design) else (max(0.0, value - below**0.5), min(1.0, value + above**0.5))
     return CorrectedValue(value, low, high, int(labelled.sum()), questions, target, method)
 
 
@@ -178,21 +175,6 @@ def _between_documents(items: LabelledItems, predicted: Floats, residual: Floats
     codes = np.unique(items.clusters.codes[items.query[labelled]], return_inverse=True)[1]
     design = shrunk_design(of_labels / independent if independent > 0 and of_labels > 0 else np.nan, codes, rare)
     return t**2 * max(of_predictions, whole - of_labels), design * (t / float(t_quantile(int(labelled.sum()) - 1))) ** 2
-
-
-def _mover(classes: list[VerdictClass], value: float, shared: float, design: float, alpha: float, target: Target) -> tuple[float, float]:
-    if np.isnan(design):
-        return np.nan, np.nan
-    below = above = shared
-    for each in classes:
-        unlabelled = each.left if target == "items" else 1.0
-        if unlabelled <= _NONE:
-            continue
-        n = each.n / design / unlabelled
-        low, high = share_limits(each.mean * n, n, alpha)
-        below += (each.share * max(0.0, each.mean - low)) ** 2
-        above += (each.share * max(0.0, high - each.mean)) ** 2
-    return max(0.0, value - below**0.5), min(1.0, value + above**0.5)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

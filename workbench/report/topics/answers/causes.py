@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from workbench.analysis.answer_values import answering
 from workbench.analysis.causes import (
@@ -27,7 +27,6 @@ from workbench.report.topics.topic import Topic
 from workbench.results.run_tables import RunTables
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
 _OTHER = "other causes"
@@ -111,7 +110,15 @@ def causes_drawing(bars: Sequence[tuple[str, Sequence[int], int]], names: Sequen
     longest = max((sum(counts) / of for _, counts, of in bars if of), default=0.0)
     width = min(1.0, max(_LEAST_WIDTH, longest))
     for y, (_, counts, of) in enumerate(bars):
-        _stack(axes, y, counts, of, width)
+        start = 0.0
+        for number, many in enumerate(counts):
+            part = many / of if of else 0.0
+            axes.barh([y], [part], left=start, height=0.72, color=_CAUSE_COLOURS[number], edgecolor=PAPER, linewidth=0.8)
+            if part > _NUMBERED * width:
+                axes.text(start + part / 2, y, count(many), ha="center", va="center", color=PAPER, fontsize=POINTS)
+            start += part
+        failed: dict[str, Any] = {"textcoords": "offset points", "va": "center", "color": INK, "fontsize": POINTS}
+        axes.annotate(share(sum(counts), of) if of else "–", (1, y), (6, 0), ("axes fraction", "data"), **failed)
     handles = [axes.barh([0], [0], color=_CAUSE_COLOURS[number], label=name) for number, name in enumerate(names)]
     axes.set_xlim(0, width)
     axes.locator_params(axis="x", nbins=5)
@@ -123,25 +130,17 @@ def causes_drawing(bars: Sequence[tuple[str, Sequence[int], int]], names: Sequen
     return figure
 
 
-def _stack(axes: "Axes", y: int, counts: Sequence[int], of: int, width: float) -> None:
-    start = 0.0
-    for number, many in enumerate(counts):
-        part = many / of if of else 0.0
-        axes.barh([y], [part], left=start, height=0.72, color=_CAUSE_COLOURS[number], edgecolor=PAPER, linewidth=0.8)
-        if part > _NUMBERED * width:
-            axes.text(start + part / 2, y, count(many), ha="center", va="center", color=PAPER, fontsize=POINTS)
-        start += part
-    shown = share(sum(counts), of) if of else "–"
-    axes.annotate(shown, (1, y), (6, 0), ("axes fraction", "data"), textcoords="offset points", va="center", color=INK, fontsize=POINTS)
-
-
 def causes_table(run: RunTables, all_failures: Sequence[FailureCauses]) -> Table:
     """Tabulate the causes of every configuration: numbers of answers and their shares."""
     order, meanings = _order(all_failures), answer_cause_meanings(run)
     columns = [words("configuration"), Column("failed", note="95 % interval"), *(Column(cause, note="answers") for cause in order)]
-    rows = [
-        Row([Cell(each.configuration), _failed_cell(run, each), *(_cause_cell(each, cause) for cause in order)]) for each in all_failures
-    ]
+    rows = []
+    for failures in all_failures:
+        interval, failed = failed_share(run, failures), Cell("–", sort=math.nan, note="no answers")
+        if interval:
+            note = f"{interval.bounds()}, {count(failures.failed)} of {count(failures.given)}"
+            failed = value_cell(failures.failed / failures.given, shown=share(failures.failed, failures.given), note=note)
+        rows.append(Row([Cell(failures.configuration), failed, *(_cause_cell(failures, cause) for cause in order)]))
     # The sentences above the table have the meanings of the first configuration's causes.
     explained = {each.cause.name for each in all_failures[0].causes}
     note = "; ".join(f"{cause}: {meanings[cause]}" for cause in order if cause not in explained)
@@ -152,14 +151,6 @@ def _order(all_failures: Sequence[FailureCauses]) -> list[str]:
     """The causes of all configurations, the most frequent first."""
     counts = {cause: sum(each.of(cause) for each in all_failures) for cause in CAUSE_NAMES}
     return sorted((cause for cause in CAUSE_NAMES if counts[cause]), key=lambda cause: -counts[cause])
-
-
-def _failed_cell(run: RunTables, failures: FailureCauses) -> Cell:
-    interval = failed_share(run, failures)
-    if interval is None:
-        return Cell("–", sort=math.nan, note="no answers")
-    of = f"{interval.bounds()}, {count(failures.failed)} of {count(failures.given)}"
-    return value_cell(failures.failed / failures.given, shown=share(failures.failed, failures.given), note=of)
 
 
 def _cause_cell(failures: FailureCauses, cause: str) -> Cell:

@@ -119,8 +119,10 @@ def _repeats(run: RunTables, names: Sequence[str]) -> list[Block]:
     columns += [Column("reliability", note="of one answer"), Column("changed", note="questions"), Column("questions")]
     rows = []
     for name, variance in variances.items():
-        deviations = [value_cell(value) for value in (variance.repeats_deviation, variance.questions_deviation, variance.reliability)]
-        rows.append(Row([Cell(name), *deviations, count_cell(variance.changed), count_cell(variance.n)]))
+        deviations = [math.sqrt(variance.between_repeats), math.sqrt(variance.between_questions)]
+        rows.append(
+            Row([Cell(name), *map(value_cell, (*deviations, variance.reliability)), count_cell(variance.changed), count_cell(variance.n)])
+        )
     caption = f"{measure} of {plural(times, 'repeat')} with retrieved contexts"
     return opened(Table(caption, columns, rows, _REPEATS.format(repeats=plural(times, "time"))))
 

@@ -103,24 +103,22 @@ def compute(findings: Findings) -> tuple[Metric, list[Grid]] | None:
     return (findings.primary, grids) if grids else None
 
 
-def render(values: tuple[Metric, list[Grid]]) -> list[Block]:
+def render(compared: tuple[Metric, list[Grid]]) -> list[Block]:
     """Tabulate each grid in shades of one scale."""
-    metric, grids = values
+    metric, grids = compared
     scale = Scale.over(value for grid in grids for value in grid.cells.values())
     introduction = (
         f"{metric}, for each size and overlap with all other settings equal; stronger colours are higher. "
         "The colours span at least 0.2, so that a small difference looks small."
     )
-    return [Prose(introduction), Columns([_grid(grid, scale) for grid in grids])]
-
-
-def _grid(grid: Grid, scale: Scale) -> Table:
-    sizes, overlaps = (sorted({cell[axis] for cell in grid.cells}) for axis in (0, 1))
-    columns = [Column("overlap", "word", sorts=False), *(Column(f"size {size:,}", "shade", sorts=False) for size in sizes)]
-    rows = [
-        Row([Cell(f"{overlap:,}"), *scale.shades([grid.cells.get((size, overlap), math.nan) for size in sizes], 3)]) for overlap in overlaps
-    ]
-    return Table(grid.title, columns, rows, classes="grid")
+    tables = []
+    for grid in grids:
+        sizes, overlaps = (sorted({cell[axis] for cell in grid.cells}) for axis in (0, 1))
+        columns = [Column("overlap", "word", sorts=False), *(Column(f"size {size:,}", "shade", sorts=False) for size in sizes)]
+        values = {overlap: [grid.cells.get((size, overlap), math.nan) for size in sizes] for overlap in overlaps}
+        rows = [Row([Cell(f"{overlap:,}"), *scale.shades(row, 3)]) for overlap, row in values.items()]
+        tables.append(Table(grid.title, columns, rows, classes="grid"))
+    return [Prose(introduction), Columns(tables)]
 
 
 sizes = Topic("sizes", "Size and overlap", "Sizes", compute, render, views=COMPARED, missing="The run does not vary both size and overlap.")

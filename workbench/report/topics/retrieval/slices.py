@@ -146,9 +146,9 @@ def weakest(findings: Findings) -> tuple[str, str]:
         return "No configuration can be ranked, so there are no slices.", ""
     if missed.weakest is None:
         return "No slice has 20 questions, and smaller ones are too noisy to report.", ""
-    overall, part = first.means[str(findings.primary)], missed.weakest.mean
+    overall, (name, part) = first.means[str(findings.primary)], missed.weakest
     value = f"{number(part.value)} {part.bounds()}"
-    slice_text = f"{missed.weakest.slice} ({plural(part.n, 'question')})"
+    slice_text = f"{name} ({plural(part.n, 'question')})"
     if (overall.value - part.value) * (1 if findings.primary.higher_is_better else -1) <= 0:
         return (
             f"No slice is worse than all questions together, {number(overall.value)} by {findings.primary}; {slice_text} comes closest with {value}.",
