@@ -59,7 +59,7 @@ def causes_by_query(run: RunTables, configuration: str) -> NDArray[np.object_]:
 
 @dataclass(frozen=True)
 class FailureSummary:
-    """How many of `of` scored queries miss something by each cause: (queries, share), the most frequent first.
+    """Queries that miss something by each cause, of `of` scored ones: (queries, share), the most frequent first.
 
     `weakest` is the slice (`field=value`) with the worst mean, the first of equal ones, among those with at least 20 scored queries; None without one. Of the queries that miss something, `beyond_k` have more relevant documents than the
     primary metric, one of documents, reads: they miss some in every ranking. `known` is False for a target that does not say what it retrieved.

@@ -142,7 +142,25 @@ def parts(run: RunTables) -> tuple[PartEffect, ...]:
     names = [(each.alternative.label, each.reference.label) for each in contrasts]
     sign = 1.0 if metric.higher_is_better else -1.0
     estimated = effects(changes, names, groups, loss, sign, levels=[_levels(run, each) for each in contrasts])
-    return tuple(_part(run, contrast, change, effect) for contrast, change, effect in zip(contrasts, changes, estimated, strict=True))
+    part_effects = []
+    for contrast, change, effect in zip(contrasts, changes, estimated, strict=True):
+        cells = paired_differences(change, np.zeros_like(change), groups)
+        # The fewest questions that any of the pairs was timed on, 0 if that is not known.
+        timed = [timings_of(run, name).get("latency_questions", 0.0) for pair in contrast.pairs for name in pair]
+        part = PartEffect(
+            stage=contrast.alternative.stage,
+            alternative=contrast.alternative.label,
+            reference=contrast.reference.label,
+            added=contrast.added,
+            effect=effect,
+            pairs=tuple(MatchedPair(a, b, cell) for (a, b), cell in zip(contrast.pairs, cells, strict=True)),
+            possible=contrast.possible,
+            timed=int(min(timed, default=0.0)),
+            others={name: _mean(_changes(run, name, contrast), run) for name in _beside(run)},
+            latency={name: added for name in LATENCIES if (added := _latency(run, contrast.pairs, name))},
+        )
+        part_effects.append(part)
+    return tuple(part_effects)
 
 
 def alternatives(run: RunTables) -> Mapping[str, tuple[Alternative, ...]]:
@@ -195,7 +213,7 @@ def contrasts_of(run: RunTables) -> tuple[Contrasted, ...]:
 
 
 def _fuses(one: Alternative, other: Alternative) -> bool:
-    """Whether an alternative is a retriever that another one fuses: one of the components in its settings."""
+    """Check for an alternative that another one fuses: one of the components in its settings."""
     parts_of = (part for value in (one.settings or {}).values() if isinstance(value, Mapping) for part in value.values())
     inside = [part for part in parts_of if isinstance(part, Mapping) and "kind" in part]
     return other is not one and _fused(other.settings) in [_fused(part) for part in inside]
@@ -233,24 +251,6 @@ def _levels(run: RunTables, contrast: Contrasted) -> SideLevels:
 def _changes(run: RunTables, metric: str, contrast: Contrasted) -> Floats:
     """The differences of each pair on each query. Shape (pairs, queries)."""
     return np.array([per_query(run, a, metric) - per_query(run, b, metric) for a, b in contrast.pairs])
-
-
-def _part(run: RunTables, contrast: Contrasted, change: Floats, effect: Effect) -> PartEffect:
-    cells = paired_differences(change, np.zeros_like(change), clusters(run))
-    # The fewest questions that any of the pairs was timed on, 0 if that is not known.
-    timed = [timings_of(run, name).get("latency_questions", 0.0) for pair in contrast.pairs for name in pair]
-    return PartEffect(
-        stage=contrast.alternative.stage,
-        alternative=contrast.alternative.label,
-        reference=contrast.reference.label,
-        added=contrast.added,
-        effect=effect,
-        pairs=tuple(MatchedPair(a, b, cell) for (a, b), cell in zip(contrast.pairs, cells, strict=True)),
-        possible=contrast.possible,
-        timed=int(min(timed, default=0.0)),
-        others={name: _mean(_changes(run, name, contrast), run) for name in _beside(run)},
-        latency={name: added for name in LATENCIES if (added := _latency(run, contrast.pairs, name))},
-    )
 
 
 def _mean(change: Floats, run: RunTables) -> Interval:

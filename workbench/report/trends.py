@@ -20,7 +20,7 @@ from workbench.report.render.notebook import Record, Shown, show
 from workbench.results.history import changes, history_path, read_history
 from workbench.results.question_scores import read_scores, scores_path
 from workbench.results.run_tables import RETRIEVED
-from workbench.statistics.change_points import FEWEST_RESULTS, ChangePoint, change_points
+from workbench.statistics.change_points import FEWEST_RESULTS, change_points
 from workbench.statistics.clusters import Clusters
 from workbench.statistics.comparison import paired_difference
 from workbench.statistics.intervals import Interval
@@ -208,7 +208,14 @@ class TrendsView:
         rows = self.history[(self.history["experiment"] == self.experiment) & (self.history["metric"] == self.metric)]
         newest_first = rows.iloc[::-1]["run"].drop_duplicates().tolist()
         names = dict.fromkeys(name for run in newest_first for name in rows.loc[rows["run"] == run, "configuration"])
-        return tuple(trend for name in names if len((trend := self._trend(name)).rows))
+        trends, numbers = [], self.runs.set_index("run")["place"]
+        for name in names:
+            rows = changes(self.history, self.experiment, name, self.metric)
+            rows["place"] = rows["run"].map(numbers)
+            runs, changed = rows.set_index("run"), rows[rows["changed"] != ""].to_dict("records")
+            marks = [(row["place"], _named(row["changed"], _NAMES | _DATASET)) for row in changed]
+            trends += [Trend(name, rows, marks, change_points(runs["value"], runs["result"]))] if len(rows) else []
+        return tuple(trends)
 
     @cached_property
     def differences(self) -> dict[tuple[str, str], RunDifference]:
@@ -262,7 +269,13 @@ class TrendsView:
 
     def levels(self) -> Shown:
         """The change points, with the fingerprints that changed in the same run."""
-        rows = [self._level(trend, point) for trend in self.trends for point in trend.levels.points]
+        rows = []
+        for trend in self.trends:
+            for point in trend.levels.points:
+                (row,) = trend.rows[trend.rows["run"] == point.run].to_dict("records")
+                why = _named(row["changed"]) if row["changed"] else "no fingerprint" if row["unexplained"] else "nothing"
+                p = f"{point.p:.4f}" if point.p >= 0.001 else "< 0.001"
+                rows.append([str(row["place"]), trend.name, number(point.before), number(point.after), p, why])
         enough = any(trend.levels.enough for trend in self.trends)
         message = (
             f"No change of level was found{'' if enough else f': finding one takes {FEWEST_RESULTS} different results of a configuration'}."
@@ -332,13 +345,6 @@ class TrendsView:
         runs = f"{plural(len(self.runs), 'run')} of {self.experiment} from {first} to {last}, by {self.metric}"
         return Headline(f"{runs}: {level}."), Lines(lines)
 
-    def _trend(self, name: str) -> Trend:
-        rows = changes(self.history, self.experiment, name, self.metric)
-        rows["place"] = rows["run"].map(self.runs.set_index("run")["place"])
-        runs = rows.set_index("run")
-        marks = [(row["place"], _named(row["changed"], _NAMES | _DATASET)) for row in rows[rows["changed"] != ""].to_dict("records")]
-        return Trend(name, rows, marks, change_points(runs["value"], runs["result"]))
-
     def _difference(self, trend: Trend, row: Mapping[Any, Any], digits: int = 3) -> list[str]:
         pair = self.differences[trend.name, row["run"]]
         mean = pair.difference
@@ -346,12 +352,6 @@ class TrendsView:
         bounds = pair.refusal if mean is None else "identical" if identical else mean.bounds(digits)
         difference = row["difference"] if mean is None else mean.value
         return [number(row["value"], digits), signed(difference, digits), bounds, p_cell(pair.p).text]
-
-    def _level(self, trend: Trend, point: ChangePoint) -> list[str]:
-        (row,) = trend.rows[trend.rows["run"] == point.run].to_dict("records")
-        why = _named(row["changed"]) if row["changed"] else "no fingerprint" if row["unexplained"] else "nothing"
-        p = f"{point.p:.4f}" if point.p >= 0.001 else "< 0.001"
-        return [str(row["place"]), trend.name, number(point.before), number(point.after), p, why]
 
 
 def _named(changed: str, names: Mapping[str, str] = _NAMES) -> str:

@@ -236,13 +236,13 @@ class JudgeView(_RunView):
     view: ClassVar[View] = "judges"
 
     def overview(self) -> Shown:
-        """Warnings, and what each judge may be called by its test on known answers."""
+        """Warnings, and the qualification of each judge by its test on known answers."""
         return show(
             *(role_blocks(self.run) if judge_trust(self.run) else [Prose("The judges of the run were not tested on known answers.")])
         )
 
     def calibration(self) -> Shown:
-        """How each judge agrees with labels: its curve, its measures, and disagreements by configuration. Without labels, how to get them."""
+        """Agreement of each judge with labels: its curve, its measures, and disagreements by configuration. Without labels, the commands that draw them."""
         return show(*(calibration_blocks(self.run) or [Prose("The run has no labels."), *offer_blocks(self.run)]))
 
     def disagreements(self, most: int = 20) -> Shown:

@@ -20,7 +20,7 @@ from workbench.records import PRODUCTION, SOURCE
 
 # Documents: fewer do not show how documents differ, so there is no interval, or too little of it to name a winner.
 FEWEST_FOR_INTERVAL, FEWEST_FOR_WINNER = 5, 10
-# What a claim covers if questions share so many documents that these cannot be treated as a sample.
+# The scope of a claim if questions share too many documents for a sample of documents.
 CONDITIONAL = "this corpus, other questions"
 # Pairs of queries that share a document. More take too long to compare.
 _MOST_LINKS = 20_000_000

@@ -27,7 +27,7 @@ _LEAST_FREEDOM = 4.0
 class Robust:
     """Means of r rows of values: `mean`, `error` (NaN without variance), `freedom`, `n`, in `clusters` (r).
 
-    `sums` (r, c) are those of each cluster, and `residuals` (r, c) those of the values minus the mean.
+    `effective` clusters of equal size would have the same weight (Kish 1965). `sums` (r, c) are those of each cluster, and `residuals` (r, c) those of the values minus the mean.
     `alone` and `alone_freedom` are the error and its degrees of freedom if shared documents are ignored. `conditional` (r): so many documents
     are shared that `error` ignores them too, and describes other questions on this corpus.
     """

@@ -266,7 +266,7 @@ def _corrected(table: pd.DataFrame) -> list[str]:
 
 @dataclass(frozen=True)
 class JudgeTrust:
-    """A judge of a task. `role` is what it may be called, and `reason` why it is only a score.
+    """A judge of a task. Its `role` is `judge`, or `score` for the given `reason`.
 
     `badge` says by which labels it was measured: `measured on 60 labels of this run: …`, `measured elsewhere …` or `not measured`.
 
@@ -290,17 +290,17 @@ class JudgeTrust:
 
     @property
     def is_score(self) -> bool:
-        """Whether it is only a score, which feeds no metric named faithfulness."""
+        """True for a score that is no judge, and feeds no metric named faithfulness."""
         return self.role == "score"
 
     @property
     def tested(self) -> bool:
-        """Whether it was tested on known answers."""
+        """True if it was tested on known answers."""
         return self.passed + self.failed + self.untested > 0
 
 
 def has_judges(run: RunTables) -> bool:
-    """Whether the answers of the run were judged."""
+    """Check that the answers of the run were judged."""
     return bool(run.judging) and len(run.answers) > 0
 
 

@@ -48,7 +48,7 @@ class LabelledItems:
 
     @property
     def labelled(self) -> Bools:
-        """Which items have a label. Shape (N,)."""
+        """Mark the items with a label. Shape (N,)."""
         return ~np.isnan(self.label)
 
     @property

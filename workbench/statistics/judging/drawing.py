@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-# At least so many labels of each verdict class, so that its error can be estimated.
+# The fewest labels of each verdict class from which its error can be estimated.
 EACH_CLASS = 25
 
 

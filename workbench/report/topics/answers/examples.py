@@ -5,7 +5,7 @@ import math
 from workbench.analysis.answer_values import answer_score, answering, is_verbatim
 from workbench.analysis.decomposition import decomposition_of
 from workbench.analysis.findings import Findings
-from workbench.analysis.marked_answers import QuestionInConditions, ShownAnswer, ShownPassage, has_claims, worst_losses
+from workbench.analysis.marked_answers import QuestionInConditions, ShownAnswer, has_claims, worst_losses
 from workbench.context.conditions import GOLD, RETRIEVED
 from workbench.core.formatting import count, number, plural
 from workbench.report.cells import text, value_cell, words
@@ -108,7 +108,11 @@ def outcome_text(answer: ShownAnswer, copied: bool = False) -> str:
 def context_fold(answer: ShownAnswer, opened: bool = False) -> Collapsible:
     """Collapsible the passages of a context, those that the answer cites named."""
     tokens = f", {plural(round(answer.tokens), 'token')}" if not math.isnan(answer.tokens) else ""
-    items = [_passage(passage) for passage in answer.passages]
+    items = []
+    for passage in answer.passages:
+        notes = [*(["cited"] if passage.cited else []), *([f"planted: {passage.planted}"] if passage.planted else [])]
+        text = " · ".join([f"{passage.doc_id}:{passage.start}-{passage.end}", *notes])
+        items.append(Term(f"[{passage.number}]", text, pieces=passage.pieces, anchor=passage.anchor))
     return Collapsible(
         f"Context: {answer.name}",
         [Terms(items, "passages", "evidence")],
@@ -116,12 +120,6 @@ def context_fold(answer: ShownAnswer, opened: bool = False) -> Collapsible:
         "reply-context",
         opened,
     )
-
-
-def _passage(passage: ShownPassage) -> Term:
-    location = f"{passage.doc_id}:{passage.start}-{passage.end}"
-    notes = [*(["cited"] if passage.cited else []), *([f"planted: {passage.planted}"] if passage.planted else [])]
-    return Term(f"[{passage.number}]", " · ".join([location, *notes]), pieces=passage.pieces, anchor=passage.anchor)
 
 
 answer_examples = Topic("examples", "Examples side by side", "Examples", compute, lambda values: example_blocks(*values))

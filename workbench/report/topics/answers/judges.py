@@ -56,7 +56,7 @@ def render(run: RunTables) -> list[Block]:
 
 
 def role_blocks(run: RunTables) -> list[Block]:
-    """Show warnings, what each judge may be called, its test, and the measured error of the default."""
+    """Show warnings, the qualification and the test of each judge, and the measured error of the default."""
     trusts, warned = judge_trust(run), warnings(run)
     first: list[Block] = [Lines(warned)] if warned else []
     # The measured error of the judge overlap, for the claims and the correct answers that it scores.
@@ -72,7 +72,7 @@ def offer_blocks(run: RunTables) -> list[Block]:
 
 
 def judges_table(trusts: Sequence[JudgeTrust]) -> Table:
-    """Tabulate the judges: what they may be called, their test on known answers, and how they were measured."""
+    """Tabulate the judges: qualification, test on known answers, and measurement by labels."""
     columns = [words("task"), words("judge"), words("may be called"), words("measured"), Column("AUROC", note="known answers")]
     columns += [
         Column("always yes", note="known answers"),
@@ -103,7 +103,7 @@ def _row(trust: JudgeTrust) -> Row:
 
 
 def trust_sentence(trust: JudgeTrust) -> str:
-    """Say what a judge may be called and how well it is known."""
+    """State the qualification of a judge and its measurements."""
     task = TASK_TEXTS[trust.task]
     called = f"{trust.judge} is a score for {task}, not a judge" if trust.is_score else f"{trust.judge} judges {task}"
     why = f" ({reason})" if trust.is_score and (reason := reason_text(trust)) else ""

@@ -1,4 +1,4 @@
-"""How well the score of the first hit separates answerable from unanswerable questions."""
+"""Separation of answerable from unanswerable questions by the score of the first hit."""
 
 from collections.abc import Mapping
 from typing import NamedTuple

@@ -174,7 +174,7 @@ def unmatched(findings: Findings) -> list[Contrasted]:
 
 
 def shows_parts(findings: Findings) -> bool:
-    """Whether the run varies several stages, or adds a part. The effects of a single stage are the differences of its configurations."""
+    """Check that the run varies several stages, or adds a part. The effects of a single stage are the differences of its configurations."""
     return len(alternatives(findings.run)) > 1 or any(each.added for each in contrasts_of(findings.run))
 
 
@@ -228,7 +228,7 @@ def effect_sentence(findings: Findings, part: PartEffect) -> str:
 
 
 def _differs(part: PartEffect) -> bool:
-    """Whether the average hides different effects."""
+    """Check for an average that hides different effects."""
     return part.effect.p_differs <= ALPHA
 
 

@@ -170,7 +170,7 @@ def _row(findings: Findings, rank: int, standing: Standing, others: Sequence[Met
 
 
 def _equal_tokens(findings: Findings) -> bool:
-    """Whether all configurations deliver the same number of tokens, so that only their numbers of chunks differ."""
+    """Check that all configurations deliver the same number of tokens, so that only their numbers of chunks differ."""
     budgets = {fact["token_budget"] for fact in findings.run.facts.values()}
     return len(budgets) == 1 and None not in budgets
 

@@ -135,15 +135,14 @@ def _line(loss: QuestionLoss) -> str:
 def _hits(title: str, hits: Sequence[HitRow], lost: Set[str], new: Set[str]) -> Table:
     """Show the first hits, and later ones of lost documents."""
     shown = [hit for hit in hits if hit["rank"] <= _FIRST_HITS or hit["doc_id"] in lost]
-    rows = [Row([Cell(str(hit["rank"])), Cell(_titled(hit, lost, new), note=hit["text"])]) for hit in shown]
+    rows = []
+    for hit in shown:
+        role = "lost" if hit["doc_id"] in lost else "new or changed in the corpus" if hit["doc_id"] in new else ""
+        place = f"{hit['doc_id']}:{hit['start']}-{hit['end']}"
+        title = " · ".join(filter(None, [place, role, "relevant" if hit["relevant"] else ""]))
+        rows.append(Row([Cell(str(hit["rank"])), Cell(title, note=hit["text"])]))
     skipped = len(hits) - len(shown)
     return Table(title, [Column("rank", sorts=False), text("hit")], rows, f"{plural(skipped, 'other hit')} not shown." if skipped else "")
-
-
-def _titled(hit: HitRow, lost: Set[str], new: Set[str]) -> str:
-    role = "lost" if hit["doc_id"] in lost else "new or changed in the corpus" if hit["doc_id"] in new else ""
-    marks = [part for part in (role, "relevant" if hit["relevant"] else "") if part]
-    return " · ".join([f"{hit['doc_id']}:{hit['start']}-{hit['end']}", *marks])
 
 
 broken = Topic("broken", "What broke since the baseline?", "What broke", compute, render)

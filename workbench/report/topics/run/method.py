@@ -1,6 +1,5 @@
 """Definitions and sources of the metrics, the tests, the causes of misses, and the provenance of a run."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from workbench.analysis.answer_values import reasons_without
@@ -8,7 +7,6 @@ from workbench.analysis.causes import possible_causes
 from workbench.analysis.findings import Findings
 from workbench.analysis.values import holding_half
 from workbench.core.formatting import capitalised, count, plural
-from workbench.metrics.names import Metric
 from workbench.report.cells import text, words
 from workbench.report.model import Block, Cell, Lines, Prose, Row, Section, Table, Term, Terms
 from workbench.report.text.sentences import about_dataset, about_primary, about_trust, folder_of, not_scored
@@ -34,9 +32,12 @@ def render(findings: Findings) -> list[Block]:
     for name, metric in findings.run.measures.items():
         cuts.setdefault(metric.name, []).append(name)
     first = {metric.name: metric for metric in findings.run.measures.values()}
-    defined = [
-        Term(", ".join(names), _defined(findings, first[name], names), first[name].definition.source) for name, names in cuts.items()
-    ]
+    defined = []
+    for name, names in cuts.items():
+        missing = {each: reason for each in names if (reason := reasons_without(findings.run, each))}
+        meaning = first[name].meaning
+        meaning = f"{meaning}. {not_scored(missing)}".removesuffix(".") if missing else meaning
+        defined.append(Term(", ".join(names), meaning, first[name].definition.source))
     causes = [Term(name, meaning) for name, meaning in possible_causes(findings.run).items()]
     equal = [_EQUAL] if findings.run.average == "documents" else []
     note = Prose("If several causes apply, the one of the earliest stage is named.")
@@ -46,12 +47,6 @@ def render(findings: Findings) -> list[Block]:
         Section("Metrics", "metrics", [Terms(defined)]),
         Section("Causes of a miss", "causes", [note, Terms(causes)]),
     ]
-
-
-def _defined(findings: Findings, metric: Metric, names: Sequence[str]) -> str:
-    """Define a metric, and say if it has no value in the run."""
-    missing = {name: reason for name in names if (reason := reasons_without(findings.run, name))}
-    return f"{metric.meaning}. {not_scored(missing)}".removesuffix(".") if missing else metric.meaning
 
 
 def render_provenance(findings: Findings) -> list[Block]:
