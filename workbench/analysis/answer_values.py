@@ -1,7 +1,7 @@
 """The answers of a run by configuration, question, condition and repeat: their scores, refusals and missing values."""
 
 from collections import Counter
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -167,48 +167,32 @@ def answer_score(run: RunTables) -> Metric | None:
 @lru_cache(maxsize=64)
 def condition_scores(run: RunTables, configuration: str) -> tuple[ConditionScore, ...]:
     """Return a row for each condition of a configuration's answers, in the order of `CONDITIONS`."""
-    answers = answers_of(run, configuration)
-    by_condition = dict(list(answers.groupby("condition", sort=False)))
-    present = [condition for condition in CONDITIONS if condition in by_condition]
-    return tuple(_score(run, configuration, condition, by_condition[condition]) for condition in present)
+    measure, scores, by_order = answer_score(run), run.of("queries", configuration), list[ConditionScore]()
+    by_condition = dict(list(answers_of(run, configuration).groupby("condition", sort=False)))
+    scores = scores[scores["metric"] == str(measure)]
+    for condition in (condition for condition in CONDITIONS if condition in by_condition):
+        rows, of_condition = by_condition[condition], scores[scores["condition"] == condition]
+        asked, apart = rows[rows["reason"] == ""], rows[rows["reason"] != ""].drop_duplicates("query_id")
+        given, errors = asked[asked["error"] == ""], asked.loc[asked["error"] != "", "error"]
+        # Reasons of the metric, not those of the context or the answer, for questions without any score.
+        scored = of_condition.loc[of_condition["state"] == "scored", "query_id"]
+        without = of_condition[~of_condition["query_id"].isin(scored) & ~of_condition["reason"].isin({*apart["reason"], *errors})]
+        reasons = without.drop_duplicates("query_id")["reason"]
+        score = ConditionScore(
+            configuration,
+            condition,
+            condition_mean(run, configuration, str(measure), condition) if measure else None,
+            question_share(run, given, given["refused"]),
+            asked["query_id"].nunique(),
+            *(dict(Counter(column.tolist()).most_common()) for column in (apart["reason"], errors, reasons)),
+        )
+        by_order.append(score)
+    return tuple(by_order)
 
 
 def condition_mean(run: RunTables, configuration: str, metric: str, condition: str) -> Mean | None:
     """Return the mean of an answer metric over all questions in a condition, None if it never applies there."""
     return _means(run).get((configuration, condition, metric))
-
-
-def _score(run: RunTables, configuration: str, condition: str, rows: pd.DataFrame) -> ConditionScore:
-    measure = answer_score(run)
-    asked = rows[rows["reason"] == ""]
-    given = asked[asked["error"] == ""]
-    apart = rows[rows["reason"] != ""].drop_duplicates("query_id")
-    errors = asked.loc[asked["error"] != "", "error"]
-    return ConditionScore(
-        configuration,
-        condition,
-        condition_mean(run, configuration, str(measure), condition) if measure else None,
-        question_share(run, given, given["refused"]),
-        asked["query_id"].nunique(),
-        dict(Counter(apart["reason"].tolist()).most_common()),
-        dict(Counter(errors.tolist()).most_common()),
-        _unscored(run, configuration, condition, {*apart["reason"], *errors}) if measure else {},
-    )
-
-
-def _unscored(run: RunTables, configuration: str, condition: str, known: Set[str]) -> dict[str, int]:
-    """Count the questions without any score for a reason of the metric, not for a `known` one of the context or the answer."""
-    rows = _score_rows(run, configuration)
-    rows = rows[rows["condition"] == condition]
-    scored = rows.loc[rows["state"] == "scored", "query_id"]
-    apart = rows[~rows["query_id"].isin(scored) & ~rows["reason"].isin(known)].drop_duplicates("query_id")
-    return dict(Counter(apart["reason"].tolist()).most_common())
-
-
-@lru_cache(maxsize=4)
-def _score_rows(run: RunTables, configuration: str) -> pd.DataFrame:
-    rows = run.of("queries", configuration)
-    return rows[rows["metric"] == str(answer_score(run))]
 
 
 @lru_cache(maxsize=4)

@@ -164,22 +164,15 @@ def decomposition_of(run: RunTables, configuration: str, metric: str = "") -> De
 
 def decomposition_table(run: RunTables, metric: str = "") -> pd.DataFrame:
     """Tabulate the parts of every configuration's decomposition. Without answers or the condition gold it has no rows."""
-    decompositions = [parts for name in answering(run) if (parts := decomposition_of(run, name, metric))]
-    rows = [{"configuration": parts.configuration, "metric": parts.metric, **row} for parts in decompositions for row in _rows(parts)]
+    rows = []
+    for parts in (parts for name in answering(run) if (parts := decomposition_of(run, name, metric))):
+        losses = [(loss.name, loss.difference, _tested(loss)) for loss in parts.losses]
+        means = [("evidence alone", parts.gold, {}), *losses, ("remaining", parts.remaining, {}), ("closed book", parts.closed_book, {})]
+        for name, mean, tested in means:
+            if mean:
+                named = {"configuration": parts.configuration, "metric": parts.metric, "part": name}
+                rows.append(named | {field: getattr(mean, field) for field in ("value", "low", "high", "n", "clusters")} | tested)
     return pd.DataFrame(rows, columns=[*_COLUMNS, *_TESTED])
-
-
-def _rows(parts: Decomposition) -> Iterator[dict[str, Any]]:
-    yield {"part": "evidence alone", **_interval(parts.gold)}
-    for loss in parts.losses:
-        yield {"part": loss.name, **_interval(loss.difference), **_tested(loss)}
-    for name, mean in (("remaining", parts.remaining), ("closed book", parts.closed_book)):
-        if mean:
-            yield {"part": name, **_interval(mean)}
-
-
-def _interval(mean: Interval) -> dict[str, Any]:
-    return {"value": mean.value, "low": mean.low, "high": mean.high, "n": mean.n, "clusters": mean.clusters}
 
 
 def _tested(loss: Loss) -> dict[str, Any]:

@@ -60,7 +60,14 @@ def canvas(height: float, panels: Sequence[float] = (1,)) -> "tuple[Figure, list
     FigureCanvasAgg(figure)
     axes = list(figure.subplots(len(panels), 1, sharex=True, sharey=True, squeeze=False, height_ratios=panels)[:, 0])
     for panel in axes:
-        _plain(panel)
+        for side in ("top", "right"):
+            panel.spines[side].set_visible(False)
+        for side in ("left", "bottom"):
+            panel.spines[side].set_color(MUTED)
+        panel.tick_params(colors=MUTED, labelcolor=INK, labelsize=POINTS)
+        for axis in (panel.xaxis, panel.yaxis):
+            axis.label.set_color(MUTED)
+            axis.label.set_fontsize(POINTS)
     return figure, axes
 
 
@@ -112,17 +119,6 @@ def spanned(limits: tuple[float, float], greatest: float) -> tuple[float, float]
     bottom = max(low - 0.9 * missing, floor)
     top = min(high + missing - (low - bottom), ceiling)
     return min(bottom, top - _LEAST_SPAN), top
-
-
-def _plain(axes: "Axes") -> None:
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-    for side in ("left", "bottom"):
-        axes.spines[side].set_color(MUTED)
-    axes.tick_params(colors=MUTED, labelcolor=INK, labelsize=POINTS)
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.label.set_color(MUTED)
-        axis.label.set_fontsize(POINTS)
 
 
 def _apart(wanted: Sequence[float], gap: float) -> list[float]:

@@ -111,12 +111,10 @@ class ComparisonView(_RunView):
         return Record(run_id, values, f"{len(ranked)} ranked by {metric}{unranked}")
 
 
-@dataclass(frozen=True)
-class ConfigurationView:
+class ConfigurationView(_RunView):
     """Display the configuration `name` of a run."""
 
-    run: RunTables
-    name: str
+    view: ClassVar[View] = "configuration"
 
     @cached_property
     def standing(self) -> Standing:
@@ -176,9 +174,6 @@ class ConfigurationView:
             "high": mean.high,
         }
         return Record(run_id, values, f"{self.name} {mean.metric} {mean.text()}")
-
-    def _repr_html_(self) -> str:
-        return self.overview()._repr_html_()
 
 
 class AnswersView(_RunView):

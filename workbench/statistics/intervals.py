@@ -235,9 +235,9 @@ def t_quantile(freedom: Floats | int, alpha: Floats | float = ALPHA) -> Floats:
     return np.asarray(np.abs(scipy.special.stdtrit(freedom, np.asarray(alpha) / 2)))
 
 
-def wilson(mean: npt.ArrayLike, n: npt.ArrayLike) -> Floats:
+def wilson(mean: npt.ArrayLike, n: npt.ArrayLike, alpha: float = ALPHA) -> Floats:
     """Compute Wilson's interval (1927) of shares of n, the p with |mean - p| ≤ z √(p (1 - p) / n). Shape (2, ...)."""
-    share, part = np.asarray(mean, dtype=np.float64), scipy.special.ndtri(ALPHA / 2) ** 2 / np.asarray(n, dtype=np.float64)
+    share, part = np.asarray(mean, dtype=np.float64), scipy.special.ndtri(alpha / 2) ** 2 / np.asarray(n, dtype=np.float64)
     centre, half = share + part / 2, np.sqrt(part * (share * (1 - share) + part / 4))
     return np.asarray(np.clip(np.array([centre - half, centre + half]) / (1 + part), 0, 1))
 

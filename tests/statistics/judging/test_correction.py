@@ -164,7 +164,7 @@ def test_measures_agree_with_scikit_learn():
     assert found.balanced_accuracy.value == pytest.approx((items.judged[good].mean() + 1 - items.judged[~good].mean()) / 2)
     for value in (found.auroc, found.kappa, found.balanced_accuracy, found.sensitivity):
         assert value.low < value.value < value.high
-    assert sum(each.n for each in found.curve) == 80
+    assert sum(good.n for _, good in found.curve) == 80
 
 
 def test_weights_undo_the_sampling_by_verdict():

@@ -8,7 +8,7 @@ from workbench.analysis.findings import Findings
 from workbench.report.model import Block, Prose, Section, SummaryItem
 
 Values = TypeVar("Values")
-View = Literal["page", "comparison", "answers", "judges"]
+View = Literal["page", "comparison", "configuration", "answers", "judges"]
 COMPARED: Sequence[View] = ("page", "comparison")
 
 

@@ -11,7 +11,7 @@ from workbench.errors import InputError
 from workbench.metrics.coverage import Bools, Floats, Ints
 from workbench.statistics.clusters import FEWEST_FOR_INTERVAL, Clusters
 from workbench.statistics.intervals import robust, t_quantile
-from workbench.statistics.judging.limits import effective_number, rarer, share_limits, shrunk_design
+from workbench.statistics.judging.limits import effective_number, mover_limits, rarer, shrunk_design
 
 # With fewer labels the intervals of corrections contain the truth too rarely.
 FEWEST_LABELS = 50
@@ -146,14 +146,8 @@ def _stratified(items: LabelledItems, classes: Floats, used: Floats, target: Tar
     alpha = float(2 * scipy.special.ndtr(-t_quantile(int(labelled.sum()) - 1)))
     if target == "population":
         shared, design = _between_documents(items, predicted * items.weight, residual, labelled)
-    below = above = shared
-    for share, mean, n, unlabelled in strata if not np.isnan(design) else ():
-        if unlabelled > _NONE:
-            low, high = share_limits(mean * n / design / unlabelled, n / design / unlabelled, alpha)
-            below += (share * max(0.0, mean - low)) ** 2
-            above += (share * max(0.0, high - mean)) ** 2
-    # Both are NaN with a design effect of NaN.
-    low, high = (np.nan, np.nan) if np.isnan(design) else (max(0.0, value - below**0.5), min(1.0, value + above**0.5))
+    counted = [(share, mean, n / design / unlabelled) for share, mean, n, unlabelled in strata if unlabelled > _NONE]
+    low, high = (np.nan, np.nan) if np.isnan(design) else mover_limits(value, counted, alpha, shared)
     return CorrectedValue(value, low, high, int(labelled.sum()), questions, target, method)
 
 

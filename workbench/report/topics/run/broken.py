@@ -139,8 +139,8 @@ def _hits(title: str, hits: Sequence[HitRow], lost: Set[str], new: Set[str]) -> 
     for hit in shown:
         role = "lost" if hit["doc_id"] in lost else "new or changed in the corpus" if hit["doc_id"] in new else ""
         place = f"{hit['doc_id']}:{hit['start']}-{hit['end']}"
-        title = " · ".join(filter(None, [place, role, "relevant" if hit["relevant"] else ""]))
-        rows.append(Row([Cell(str(hit["rank"])), Cell(title, note=hit["text"])]))
+        named = " · ".join(filter(None, [place, role, "relevant" if hit["relevant"] else ""]))
+        rows.append(Row([Cell(str(hit["rank"])), Cell(named, note=hit["text"])]))
     skipped = len(hits) - len(shown)
     return Table(title, [Column("rank", sorts=False), text("hit")], rows, f"{plural(skipped, 'other hit')} not shown." if skipped else "")
 
