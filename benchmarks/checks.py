@@ -26,14 +26,14 @@ CHUNKINGS = [{"kind": "fixed", "size": [64, 128, 256], "overlap": 0}, {"kind": "
 SEARCHES = [{"kind": "dense", "k": 10}, {"kind": "dense", "k": 10, "search": "ann"}]
 # The functions of each check, by file and name.
 CHECKS: dict[str, Sequence[tuple[str, str]]] = {
-    "manifests of results": [("entry_manifest.py", "read"), ("entry_manifest.py", "fault"), ("result_store.py", "_check_layout")],
+    "manifests of results": [("stored_files.py", "read"), ("stored_files.py", "fault"), ("result_store.py", "_check_layout")],
     "vectors": [("vector_cache.py", "row_fault"), ("vector_cache.py", "vector_faults"), ("checks.py", "unit_fault")],
     "indexes": [("chroma_index.py", "_damage")],
     "files of models": [("files.py", "_digests")],
     "lines to print": [("printable.py", "printable")],
     "the lock of the outputs": [("outputs.py", "writing")],
 }
-DIGESTS = ("entry_manifest.py", "file_fault")
+DIGESTS = ("stored_files.py", "file_fault")
 _RUNS, _VECTORS, _DIMENSION = 5, 50_000, 384
 _MOST_SHARE = 0.02
 

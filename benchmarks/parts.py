@@ -46,7 +46,7 @@ PARTS = {
     "  chunks": "stages/chunks.py compute",
     "  vectors of chunks and questions": "stages/vectors.py compute",
     "    tokens of each text": "embedding/static.py lengths",
-    "  index": "stages/index.py obtain",
+    "  index": "stages/vectors.py obtain",
     "  hits": "stages/hits.py compute",
     "    exact": "retrieval/exact.py exact",
     "    Chroma's": "retrieval/approximate.py approximate",

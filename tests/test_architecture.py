@@ -215,7 +215,7 @@ def test_the_checks_of_components_are_these() -> None:
 
 def test_commands_that_need_no_heavy_packages_start_without_them(run_python: Callable[..., str]) -> None:
     # `plan`, `gate` and `wb.evaluate` of a function: pandas is most of their time.
-    modules = ("cli.main", "execution.plan", "gate.check", "gate.files", "api.systems")
+    modules = ("cli.main", "execution.plan", "gate.check", "gate.render", "api.systems")
     heavy = "torch chromadb sentence_transformers transformers statsmodels scipy.stats matplotlib nbformat jupyter_client bs4 httpx2"
     script = (
         "import importlib, sys\nfor name in sys.argv[2:]: importlib.import_module(name)\nprint(*set(sys.argv[1].split()) & {*sys.modules})"

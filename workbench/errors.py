@@ -25,6 +25,11 @@ def error_line(error: BaseException) -> str:
     return " ".join(printable(line).split())
 
 
+def is_panic(error: BaseException) -> bool:
+    """Return whether a library written in Rust panicked. Its error is no Exception, and no module has its class, so that it has to be caught by name."""
+    return type(error).__name__ == "PanicException"
+
+
 class WorkbenchError(Exception):
     """An error whose message gives, on one line, what happened, where, and the fix."""
 

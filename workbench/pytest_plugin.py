@@ -8,23 +8,30 @@ from pathlib import Path
 import pytest
 
 from workbench.suite import fixtures
-from workbench.suite.options import add_options, options_of
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options."""
-    add_options(parser)
+    group = parser.getgroup("rag", "tests of a RAG system (Workbench)")
+    add = group.addoption
+    add("--rag-experiment", metavar="FILE", help="Sweep this experiment, and collect a test for each rule of its key gate.")
+    add("--rag-outputs", metavar="DIR", default="outputs", help="The folder for results and the store.  [default: outputs]")
+    add("--rag-set", action="append", default=[], metavar="PATH.TO.KEY=VALUE", help="Change a value of the experiment; can be repeated.")
+    add("--rag-configuration", metavar="NAME", help="The configuration to check.  [default: that of the gate, or the only one]")
+    add("--rag-baseline", metavar="FILE", help="Compare with this baseline: a file, or the folder of a run.")
+    add("--rag-warn-undecided", action="store_true", help="Warn about undecided rules in place of failing.")
+    add("--rag-allow-code", action="store_true", help="Import and run the functions that the experiment names.")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the fixtures and the marker, and collect the experiment besides the files that were named."""
     config.pluginmanager.register(fixtures, "workbench-fixtures")
     config.addinivalue_line("markers", "rag: tests of the rules of an experiment (Workbench)")
-    options = options_of(config)
-    if options is None:
+    if not config.getoption("rag_experiment"):
         return
-    from workbench.suite.rag_suite import SUITE, RagSuite
+    from workbench.suite.rag_suite import SUITE, RagSuite, SuiteOptions
 
+    options = SuiteOptions.of(config)
     config.stash[SUITE] = RagSuite(options)
     named = {(config.invocation_params.dir / arg.partition("::")[0]).resolve() for arg in config.args}
     if (config.invocation_params.dir / options.experiment).resolve() not in named:
@@ -33,8 +40,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     """Collect the experiment of `--rag-experiment`."""
-    options = options_of(parent.config)
-    if options is None or file_path.resolve() != (parent.config.invocation_params.dir / options.experiment).resolve():
+    experiment = parent.config.getoption("rag_experiment")
+    if not experiment or file_path.resolve() != (parent.config.invocation_params.dir / experiment).resolve():
         return None
     from workbench.suite.collection import ExperimentFile
 
@@ -43,10 +50,10 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print the table of the suite."""
-    if options_of(terminalreporter.config) is None:
+    if not terminalreporter.config.getoption("rag_experiment"):
         return
     from workbench.printable import printable_line
-    from workbench.suite.kinds import suite_table
+    from workbench.suite.collection import suite_table
 
     reports = [each for reports in terminalreporter.stats.values() for each in reports if isinstance(each, pytest.TestReport)]
     terminalreporter.section("RAG test suite")

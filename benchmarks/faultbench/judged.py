@@ -13,7 +13,7 @@ from workbench.judging.base import Judgement, JudgeRequest, Task
 from workbench.judging.claims.base import AnswerClaims, SplitRequest
 from workbench.judging.settings import Judging
 from workbench.metrics.case import AnswerJudgements
-from workbench.pipeline.stages.judging.requests import claims_of, judgements_of
+from workbench.pipeline.stages.judging.judged_stage import claims_of, judgements_of
 
 _DOWN = Judgement(error="no judge can verify the claim")
 _WHOLE: tuple[Task, ...] = ("answer_relevance", "correctness")

@@ -10,8 +10,7 @@ from workbench.attribution.evidence_state import EmbeddedExtent, embedded_extent
 from workbench.execution.local import Outcome
 from workbench.metrics.case import Case
 from workbench.metrics.names import Metric
-from workbench.pipeline.rankings import retrieved
-from workbench.pipeline.stage_results import StageResults
+from workbench.pipeline.stage_results import StageResults, retrieved
 
 
 def inputs_of(outcome: Outcome, result: StageResults) -> Sequence[str]:

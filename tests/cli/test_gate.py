@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -310,3 +311,12 @@ def test_a_reader_that_stops_changes_neither_the_exit_code_nor_the_files(folder,
     assert (done.returncode, done.stderr) == (code, "")
     assert ElementTree.parse(junit).getroot().get("failures") == str(code)
     assert json.loads((folder / "gate.json").read_text("utf-8"))["exit_code"] == code
+
+
+def test_a_gate_of_limits_walks_through_few_modules(folder, names):
+    script = Path(__file__).parents[2] / "docs" / "counts.py"
+    words = ["--gate", folder, "--configuration", names["base"], "--fail-below", f"{PRIMARY}=0.5"]
+    done = subprocess.run([sys.executable, script, *words], capture_output=True, text=True, check=True, cwd=folder.parent)
+    walk = re.search(r"(\d+) modules in (\d+) rooms", done.stdout)
+    assert walk
+    assert (int(walk[1]) <= 32, int(walk[2]) <= 12) == (True, True), done.stdout

@@ -1,3 +1,4 @@
+import pkgutil
 import subprocess
 import sys
 import tempfile
@@ -7,7 +8,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from workbench.cli.main import Commands
+from workbench import cli
+from workbench.cli.main import Commands, main
 
 
 @click.command()
@@ -38,3 +40,12 @@ def test_a_reader_that_stops_early_such_as_head_is_no_error(tmp_path: Path) -> N
         plan.stdout.close()
         assert plan.stderr.read() == ""
     assert plan.returncode == 1
+
+
+def test_each_file_of_the_folder_gives_a_command_with_a_help_text() -> None:
+    names = [module.name for module in pkgutil.iter_modules(cli.__path__) if module.name not in ("main", "options")]
+    modules = {command.callback.__module__ for command in main.commands.values() if command.callback}
+    for name in names:
+        assert f"workbench.cli.{name}" in modules, f"workbench/cli/{name}.py has no command: decorate a function with @click.command()"
+    for name, command in main.commands.items():
+        assert command.help, f"the command {name} has no docstring, which is its help text"

@@ -93,6 +93,9 @@ def test_the_page_adds_a_component_of_every_kind_and_a_stage(installed: Path, tm
     assert values["mrr@10"]["paragraphs-dot"] == pytest.approx(values["mrr@10"]["paragraphs"])
     timings = pd.read_parquet(tmp_path / "outputs" / "harbour" / "timings.parquet")
     assert set(timings.loc[timings["name"] == "seconds_words", "configuration"]) == set(values.index)
+    words = pd.read_parquet(tmp_path / "outputs" / "harbour" / "chunk_words.parquet")
+    counted = pd.read_parquet(tmp_path / "outputs" / "harbour" / "configurations.parquet").set_index("configuration")["chunks"].dropna()
+    assert words.groupby("configuration")["chunks"].sum()[counted.index].tolist() == counted.tolist()
     hits = pd.read_parquet(tmp_path / "outputs" / "harbour" / "hits.parquet").query("configuration == 'paragraphs'")
     documents = {document.doc_id: document.text for document in GoldenSource(path=str(handbook_few)).load().documents}
     first = hits.iloc[0]

@@ -7,8 +7,7 @@ import pandas as pd
 
 from tests.reranking.conftest import save_model
 from workbench.core.formatting import encodable
-from workbench.execution.collect import collect
-from workbench.execution.dataset_tables import covering_passages, questions_table
+from workbench.execution.collect import collect, covering_passages, questions_table
 from workbench.execution.local import Outcome, run_experiment
 from workbench.experiment.read import experiment_of
 from workbench.metrics.inputs import Labels

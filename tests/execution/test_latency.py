@@ -75,7 +75,8 @@ def test_every_step_has_its_range_over_the_rounds_and_a_cold_start(outcome: Outc
 @pytest.mark.slow
 def test_a_reranker_is_a_step_of_the_question(made: Made) -> None:
     sweep = {"rerank": ["none", {"kind": "mmr", "pool": 5}]}
-    plain, times = made.ran(2, name="reranked", sweep=sweep).latencies.values()
+    outcome = made.ran(2, name="reranked", sweep=sweep)
+    plain, times = (outcome.latencies[result.configuration.name] for result in outcome.results)
     assert "latency_rerank_p50" not in plain
     assert times["latency_question_p50_high"] >= times["latency_rerank_p50_low"] + times["latency_exact_p50_low"]
     assert "latency_embed_p50" in times

@@ -17,8 +17,8 @@ from workbench.experiment.read import experiment_of
 from workbench.report.render.html import write_report
 from workbench.report.render.plain import summary_lines
 from workbench.results.run_tables import RunTables
-from workbench.storage.entry_manifest import EntryManifest
 from workbench.storage.result_store import MANIFEST, ResultWriter, Store
+from workbench.storage.stored_files import EntryManifest
 
 
 @pytest.fixture

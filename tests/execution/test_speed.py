@@ -5,8 +5,8 @@ import pytest
 from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.embedding.static import StaticEmbedder
 from workbench.execution.plan import EncodingModel, Speed, speeds_of
-from workbench.storage.entry_manifest import EntryManifest
 from workbench.storage.result_store import MANIFEST, Store
+from workbench.storage.stored_files import EntryManifest
 
 MINILM = EncodingModel("all-MiniLM-L6-v2", "openvino bfloat16")
 

@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from workbench.chunking.fixed import FixedChunker
 from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
-from workbench.experiment.naming import named
+from workbench.experiment.expand import named
 from workbench.pipeline.configuration import PipelineConfiguration
 from workbench.retrieval.bm25 import BM25Retriever
 from workbench.retrieval.dense import DenseRetriever

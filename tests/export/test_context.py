@@ -17,7 +17,7 @@ from workbench.experiment.read import experiment_of
 from workbench.export.components import write_prompt
 from workbench.export.export import export_configuration
 from workbench.export.prompt_tokens import question_tokens
-from workbench.pipeline.stages.answering.contexts import passages_of
+from workbench.pipeline.stored_answers import passages_of
 
 pytestmark = pytest.mark.slow
 

@@ -11,8 +11,7 @@ from tests.answered_runs import Planted, answered
 from tests.made_runs import Made
 from workbench.errors import InputError
 from workbench.execution.local import Outcome
-from workbench.gate.baseline import baseline_of, changed_settings, differences, read_baseline, write_baseline
-from workbench.gate.inputs import Differences
+from workbench.gate.baseline import Differences, baseline_of, changed_settings, differences, read_baseline, write_baseline
 from workbench.results.run_tables import RunTables
 
 KEYS = ["condition", "metric", "query_id"]

@@ -18,8 +18,7 @@ from workbench.errors import InputError
 from workbench.gate.baseline import Baseline, baseline_of, measured_by, measurement, read_baseline, write_baseline
 from workbench.gate.check import check_gate, compared_subjects, gated_configuration
 from workbench.gate.comparisons import SecondRuns
-from workbench.gate.files import gate_table
-from workbench.gate.render import annotation_lines, gate_junit, gate_lines, gate_markdown
+from workbench.gate.render import annotation_lines, gate_junit, gate_lines, gate_markdown, gate_table
 from workbench.gate.report import GateReport, RuleResult
 from workbench.gate.rules import Floor, GateSettings, RetrievalTest, Subject, Tolerance
 from workbench.metrics.names import Metric

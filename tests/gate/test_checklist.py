@@ -14,8 +14,7 @@ from tests.made_runs import Made
 from workbench.cli.main import main
 from workbench.execution.collect import collect
 from workbench.experiment.read import experiment_of
-from workbench.gate.checklist.audit import audited
-from workbench.gate.checklist.operations import AlertEvidence, LogEvidence
+from workbench.gate.checklist.audit import AlertEvidence, LogEvidence, audited
 from workbench.gate.checklist.points import Checklist, ChecklistPoint, checklist_lines, settings_lines
 from workbench.results.run_tables import RunTables
 from workbench.schemas import SCHEMAS

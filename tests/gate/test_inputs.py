@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from workbench.execution.local import Outcome
-from workbench.gate.inputs import QuestionPrint, changed_documents, changed_questions, document_prints, question_prints
+from workbench.gate.baseline import QuestionPrint, changed_documents, changed_questions, document_prints, question_prints
 from workbench.results.run_tables import RunTables
 
 

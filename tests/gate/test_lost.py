@@ -10,8 +10,7 @@ from tests.lost_runs import FACTS, Sweep, documents
 from workbench.analysis.losses import QuestionLoss
 from workbench.execution.collect import collect
 from workbench.execution.local import Outcome
-from workbench.gate.baseline import Baseline, baseline_of
-from workbench.gate.inputs import Differences
+from workbench.gate.baseline import Baseline, Differences, baseline_of
 from workbench.gate.losses import LabelledPlaces, LostLabel, cause_of_loss, lost_questions
 from workbench.gate.ranked_spans import RankedSpans
 from workbench.gate.rules import Subject

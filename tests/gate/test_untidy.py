@@ -4,8 +4,7 @@ import xml.etree.ElementTree as ElementTree
 
 from workbench.analysis.losses import QuestionLoss
 from workbench.errors import InputError
-from workbench.gate.files import gate_json, gate_table, write_unchecked
-from workbench.gate.render import annotation_lines, gate_junit, gate_lines, gate_markdown
+from workbench.gate.render import annotation_lines, gate_json, gate_junit, gate_lines, gate_markdown, gate_table, write_unchecked
 from workbench.gate.report import GateReport, RuleResult
 from workbench.statistics.gates import Decision
 

@@ -10,8 +10,7 @@ from tests.monitor.log_lines import write_segment
 from tests.monitor.test_passes import SETTINGS, rows
 from tests.monitor.traces.conftest import request, span
 from workbench.errors import InputError
-from workbench.monitor.evidence import alert_evidence, log_evidence
-from workbench.monitor.passes import monitor
+from workbench.monitor.passes import alert_evidence, log_evidence, monitor
 
 WHOLE = {"embedding_seconds": 0.01, "retrieval_seconds": 0.02, "generation_seconds": 1.0, "configuration": "c"}
 HITS = [{"doc_id": "a", "score": 0.5, "text": "x"}, {"doc_id": "b", "score": 0.25, "text": "y"}]

@@ -5,7 +5,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from workbench.cli.prepared_notebooks import prepare_notebook
+from workbench.cli.lab import prepare_notebook
 from workbench.errors import InputError
 
 CODE = 'data = "a"  # type: str\nk = 10  # type: int\nmany = {\n    "a": 1,\n}  # type: dict'

@@ -1,5 +1,5 @@
 from workbench.chunking.fixed import FixedChunker
-from workbench.experiment.naming import named
+from workbench.experiment.expand import named
 from workbench.metrics.case import Cut
 from workbench.metrics.names import Metric, tokens
 from workbench.pipeline.configuration import PipelineConfiguration

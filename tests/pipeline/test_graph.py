@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+import sentencex
 
 from workbench.chunking.fixed import FixedChunker
 from workbench.embedding.static import StaticEmbedder
@@ -91,6 +92,17 @@ def test_a_component_that_calls_sys_exit_is_an_error_of_its_stage(few: Outcome) 
 
     with pytest.raises(RunError, match=r"the stage chunks called sys.exit\('no licence'\); let its component raise an error"):
         Graph(few.run, {**STAGES.builtin, "chunks": Exiting()}).walk(DENSE, ["chunks"])
+
+
+def test_a_panic_of_native_code_is_an_error_of_its_stage(few: Outcome) -> None:
+    class Panicking(ChunksStage):
+        version = ChunksStage.version + 1
+
+        def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
+            list(sentencex.segment("en", "A\u00a0. Bob"))
+
+    with pytest.raises(RunError, match=r"native code of the stage chunks panicked: .*; leave out the text that it fails on"):
+        Graph(few.run, {**STAGES.builtin, "chunks": Panicking()}).walk(DENSE, ["chunks"])
 
 
 def test_stages_that_need_each_other_are_refused(keys: Keys) -> None:

@@ -1,4 +1,4 @@
-"""A stage that another package registers is planned, run, stored, resumed, run on workers, timed and in the history without another edit."""
+"""A stage of another package is planned, run, stored, resumed, run on workers, timed, in the history and a table without another edit."""
 
 import json
 from collections.abc import Callable
@@ -9,6 +9,7 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.forked import Forked
+from workbench.results.run_tables import RunTables
 
 pytestmark = pytest.mark.slow
 
@@ -66,6 +67,11 @@ def test_a_registered_stage_is_planned_run_on_workers_stored_resumed_timed_and_r
     assert swept.split()[1] not in made.values(), "the driver computed it"
     assert set(timings(outputs, "seconds_words")) == {"fixed-64-0"}
     assert set(timings(outputs, "computed_words").values()) == {1.0}
+    tables = RunTables.read(outputs / "toy")
+    words, chunks = tables.of("chunk_words", "fixed-64-0"), tables.configurations.set_index("configuration")["chunks"]
+    assert words["chunks"].sum() == chunks["fixed-64-0"]
+    assert words["words"].between(1, 64).all()
+    assert set(tables.table("chunk_words")["configuration"]) == {"fixed-64-0"}
     again = command("sweep")
     assert again.count("all from the store") == 2
     assert words_of(outputs) == made

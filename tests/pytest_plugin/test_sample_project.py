@@ -13,8 +13,7 @@ from workbench.errors import InputError
 from workbench.execution.local import run_experiment
 from workbench.execution.outputs import write_outputs
 from workbench.experiment.read import read_experiment
-from workbench.suite.options import SuiteOptions
-from workbench.suite.rag_suite import RagSuite
+from workbench.suite.rag_suite import RagSuite, SuiteOptions
 
 SUITE = ("--rag-experiment", "experiments/suite.yaml")
 # Counts the sweeps of all processes.

@@ -3,8 +3,7 @@
 import os
 from pathlib import Path
 
-from workbench.storage.findings import delete, left_alone
-from workbench.storage.folder_check import FolderCheck
+from workbench.storage.folder_check import FolderCheck, delete, left_alone
 
 FIRST, LAST = "0" * 32, "f" * 32
 

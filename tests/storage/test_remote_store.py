@@ -18,10 +18,10 @@ from fsspec.implementations.memory import MemoryFileSystem
 from fsspec.spec import AbstractFileSystem
 
 from workbench.errors import InputError, StoreError
-from workbench.storage.entry_manifest import EntryManifest
 from workbench.storage.layout import mark_text
 from workbench.storage.remote_store import RemoteStore, is_url, mirror_of
 from workbench.storage.result_store import ResultWriter, StoredResult
+from workbench.storage.stored_files import EntryManifest
 
 
 @pytest.fixture

@@ -12,10 +12,10 @@ import pytest
 from workbench.core.files import write_atomically, write_text
 from workbench.core.fingerprint import file_digest
 from workbench.errors import InputError, StoreError
-from workbench.storage.entry_manifest import EntryManifest, entry_fault
 from workbench.storage.folder_check import FolderCheck
 from workbench.storage.layout import MARK, mark_text
 from workbench.storage.result_store import MANIFEST, ResultWriter, Store
+from workbench.storage.stored_files import EntryManifest, entry_fault
 
 # Computes an entry; each computation leaves a mark, waits for a line on stdin if told to, and writes 100,000 numbers.
 OBTAIN = """

@@ -28,9 +28,9 @@ from workbench.pipeline.chunk_table import Chunks
 from workbench.pipeline.configuration import PipelineConfiguration
 from workbench.pipeline.context import RunContext, Workspace
 from workbench.pipeline.graph import Graph
+from workbench.pipeline.search import corpus_of
 from workbench.pipeline.single_question import SingleAnswer, ranked_chunks, single_answer
 from workbench.pipeline.stage_results import Entries, StageResults
-from workbench.pipeline.stages.hits import corpus_of
 from workbench.records import Dataset, Document, Hit, Query
 from workbench.reranking.base import Reranker
 from workbench.retrieval.base import Corpus, DocumentFilters, Retriever, SearchDepth

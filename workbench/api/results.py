@@ -34,7 +34,7 @@ from workbench.statistics.verdict import Verdict
 if TYPE_CHECKING:
     from workbench.gate.report import GateReport
     from workbench.metrics.names import Metric
-    from workbench.scoring.rescoring.rescore import Rescorer
+    from workbench.scoring.rescore import Rescorer
 
 
 # Why the leaderboard takes no metric.
@@ -236,8 +236,8 @@ class Results(AdvisedNames):
         """
         # Deferred: opening and reading a run needs no library of metrics.
         from workbench.metrics.names import metrics_given
-        from workbench.scoring.rescoring.run_dataset import RunDataset
-        from workbench.scoring.rescoring.what_if import WhatIfQuestion, what_if_table
+        from workbench.scoring.rescore import RunDataset
+        from workbench.scoring.what_if import WhatIfQuestion, what_if_table
 
         require(within, str, "within")
         if dataset is not None:
@@ -389,8 +389,7 @@ class Results(AdvisedNames):
     @cached_property
     def rescorer(self) -> "Rescorer":
         """The stored rankings of the run, which `what_if` scores."""
-        from workbench.scoring.rescoring.rescore import Rescorer
-        from workbench.scoring.rescoring.run_dataset import RunDataset
+        from workbench.scoring.rescore import Rescorer, RunDataset
 
         return Rescorer(self.tables, self.folder, RunDataset(self.tables))
 

@@ -22,7 +22,7 @@ def checklist(folder: Path, configuration: str | None, repository: Path, log: Pa
     """
     from workbench.gate.checklist.audit import audited
     from workbench.gate.checklist.points import checklist_lines
-    from workbench.monitor.evidence import alert_evidence, log_evidence
+    from workbench.monitor.passes import alert_evidence, log_evidence
     from workbench.results.run_tables import RunTables
 
     found = audited(

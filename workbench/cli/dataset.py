@@ -8,57 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from workbench.cli.dataset_generate import accept, client_from, generate, limit_options, model_options
-from workbench.cli.options import outputs_option
+from workbench.cli.options import client_from, joined_options, limit_options, limits_from, model_options, outputs_option
 from workbench.core.formatting import plural
 from workbench.core.terminal import say, say_aside
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
     from workbench.datasets.draft import DatasetDraft
+    from workbench.generation.generate import Generated
+    from workbench.generation.model import CachedModel
     from workbench.records import Dataset
 
 # Copied from the sources, which take longer to import than the help takes to print.
 KINDS = ("golden", "list", "beir", "nfcorpus", "trec", "table")
-
-
-@click.option("--output", "file", type=click.Path(path_type=Path), required=True, help="The JSON file to write.")
-@click.option("--questions", metavar="IDS", help="The query_id of the questions to answer, separated by commas; by default all.")
-@click.option("--read", "read", type=click.IntRange(3, 5), default=5, show_default=True, help="How many documents an answer is from.")
-@click.option("--grade", type=click.IntRange(min=1), default=1, show_default=True, help="The lowest relevance of an expected document.")
-@model_options
-@limit_options
-@outputs_option("The folder with the cache of calls.")
-def answers(path: str, file: Path, outputs: Path, read: int, grade: int, questions: str | None, **options: Any) -> None:
-    """Write reference answers for the questions of the dataset at PATH, from the documents that its labels call most relevant.
-
-    FILE is a JSON list with question, answer, expected documents and provenance. Every answer is marked as synthetic until a person who has read it
-    writes a name to `accepted_by`. The same command again makes only the calls that are missing. Exit 1 if no question has an answer, 3 if calls failed.
-    """
-    from workbench.datasets.sources import recognise
-    from workbench.generation.labelled_answers import ANSWER_TOKENS, labelled_answers, write_labelled_answers
-    from workbench.generation.model import CachedModel
-    from workbench.llm.session import CallBudget, CallLimits, CallResources
-    from workbench.pipeline.context import Workspace
-
-    client = client_from(options)
-    limits = CallLimits(options.pop("calls"), usd=options.pop("usd"))
-    dataset = recognise(path, options.pop("split"), **options).load()
-    wanted = [part.strip() for part in questions.split(",") if part.strip()] if questions else None
-    chosen = dataset.subset(wanted) if wanted else dataset
-    places = {query_id: place for place, query_id in enumerate(wanted or ())}
-    queries = sorted((query for query in chosen.queries if query.answerable), key=lambda query: places.get(query.query_id, 0))
-    if not queries:
-        raise InputError(f"{path} has no answerable question", "name a dataset with questions and judgements")
-    model = CachedModel(client, CallResources(Workspace.at(outputs).calls, CallBudget(limits)), ANSWER_TOKENS)
-    written = labelled_answers(chosen, queries, model, read, grade)
-    write_labelled_answers(written, file)
-    for row in written:
-        if "missing" in row:
-            say_aside(f"workbench: {row['query_id']} has no answer: {row['missing']}")
-    found = sum("missing" not in row for row in written)
-    say(f"{file}: {found:,} of {plural(len(written), 'reference answer')}, all synthetic; read them, and write your name to accepted_by")
-    sys.exit(3 if model.failures else 0 if found else 1)
 
 
 @click.group()
@@ -155,9 +117,160 @@ def from_log(log: Path, path: str, take: int, folder: Path, monitoring: Path | N
     say(f"{folder}: {plural(len(selected.rows), 'question')} to label; {counts}")
 
 
-dataset.command()(_place(generate))
-dataset.command()(_place(answers))
-dataset.command()(accept)
+_SETTINGS = ("questions", "seed", "multi_hop", "unanswerable", "tries", "duplicate_cosine", "reference_documents")
+_SHARE = click.FloatRange(0, 1)
+# The failures that are listed.
+_MOST = 5
+
+
+_QUESTIONS = joined_options(
+    click.option("--answers", is_flag=True, help="Write expected answers of the questions that PATH has, in place of new questions."),
+    click.option("--questions", type=click.IntRange(1, 100_000), default=50, show_default=True, help="How many questions to generate."),
+    click.option("--multi-hop", type=_SHARE, default=0.1, show_default=True, help="The share of questions that need two passages."),
+    click.option("--unanswerable", type=_SHARE, default=0.1, show_default=True, help="The share that the documents do not answer."),
+    click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Determines the passages that are asked about."),
+    click.option("--tries", type=click.IntRange(1, 20), default=3, show_default=True, help="The most candidates for each question."),
+    click.option(
+        "--duplicate-cosine",
+        type=click.FloatRange(0, 1, min_open=True),
+        default=0.9,
+        show_default=True,
+        help="The cosine from which two questions are near-duplicates.",
+    ),
+    click.option(
+        "--reference-documents",
+        type=click.IntRange(3, 5),
+        default=4,
+        show_default=True,
+        help="How many documents a reference answer is from.",
+    ),
+)
+_output = click.option(
+    "--output", "folder", type=click.Path(path_type=Path), required=True, help="The folder to write: new, empty or generated before."
+)
+
+
+@dataset.command()
+@_place
+@joined_options(_output, _QUESTIONS, model_options, limit_options, outputs_option("The folder with the cache of calls and vectors."))
+def generate(path: str, folder: Path, outputs: Path, answers: bool, **options: Any) -> None:
+    """Generate questions with evidence and reference answers from the documents at PATH: a dataset of any kind, or a folder of documents.
+
+    A model writes each question. Its evidence is found in the documents, and it must be answerable from the evidence and not from other passages.
+    FOLDER is a golden folder; references.jsonl, dropped.jsonl and generation.json are beside the questions. Every question is marked as synthetic
+    until a person accepts it. The same command again makes only the calls that are missing. Exit 1 if no question was accepted, 3 if calls failed.
+    """
+    from workbench.datasets.sources import read_sources
+    from workbench.generation.candidates import GenerationSettings
+    from workbench.generation.generate import answer_questions
+    from workbench.generation.generate import generate as generate_questions
+    from workbench.generation.model import CachedModel
+    from workbench.generation.output import answered_dataset, check_folder, generated_dataset, write_generated
+    from workbench.generation.passages import PassageIndex
+    from workbench.llm.session import CallBudget, CallResources
+    from workbench.pipeline.context import Workspace
+
+    check_folder(folder)
+    settings = GenerationSettings(**{name: options.pop(name) for name in _SETTINGS})
+    client = client_from(options)
+    limits = limits_from(options, client)
+    source = read_sources(path, **options)
+    if answers and not any(query.answerable and not query.answer for query in source.queries):
+        raise InputError(f"{path} has no answerable question without an answer", "leave --answers out to generate questions")
+    workspace = Workspace.at(outputs)
+    model = CachedModel(client, CallResources(workspace.calls, CallBudget(limits)), settings.max_tokens)
+    index = PassageIndex.of(source.documents, settings.passage_tokens, workspace.vectors)
+    if answers:
+        generated = answer_questions(source.queries, settings, model, index)
+        dataset = answered_dataset(generated, source, model)
+    else:
+        generated = generate_questions(source.documents, settings, model, index, [query.text for query in source.queries])
+        dataset = generated_dataset(generated, source, model)
+    write_generated(generated, dataset, model, folder)
+    _report(generated, model, folder)
+
+
+def _report(generated: "Generated", model: "CachedModel", folder: Path) -> None:
+    """Print the counts. Exits with 3 if calls failed, and with 1 if no question was accepted."""
+    from workbench.generation.candidates import REASONS
+
+    accepted, candidates = len(generated.accepted), len(generated.accepted) + len(generated.dropped)
+    for reason, text in REASONS.items():
+        if number := generated.reasons[reason]:
+            say(f"dropped: {number:,} {reason} ({text})")
+    for failure, number in model.failures.most_common(_MOST):
+        say_aside(f"workbench: {plural(number, 'call')} failed: {failure}")
+    disagreeing = sum(not each.reference.agrees for each in generated.accepted if each.reference)
+    if disagreeing:
+        say(f"read first: the reference answer of {plural(disagreeing, 'question')} does not agree with the answer (references.jsonl)")
+    spent = model.resources.budget.spent
+    say(f"calls: {spent.calls:,} made, {model.cached:,} from the cache; {spent.tokens:,} tokens")
+    say(f"{folder}: {accepted:,} of {plural(generated.wanted, 'question')} from {plural(candidates, 'candidate')}, all synthetic")
+    if generated.failed:
+        say_aside("workbench: candidates whose calls failed are missing; run the same command again to make only these calls")
+        sys.exit(3)
+    if not accepted:
+        say_aside(f"workbench: no question was accepted; see {folder / 'dropped.jsonl'}, and use another model")
+        sys.exit(1)
+
+
+@dataset.command()
+@_place
+@click.option("--output", "file", type=click.Path(path_type=Path), required=True, help="The JSON file to write.")
+@click.option("--questions", metavar="IDS", help="The query_id of the questions to answer, separated by commas; by default all.")
+@click.option("--read", "read", type=click.IntRange(3, 5), default=5, show_default=True, help="How many documents an answer is from.")
+@click.option("--grade", type=click.IntRange(min=1), default=1, show_default=True, help="The lowest relevance of an expected document.")
+@model_options
+@limit_options
+@outputs_option("The folder with the cache of calls.")
+def answers(path: str, file: Path, outputs: Path, read: int, grade: int, questions: str | None, **options: Any) -> None:
+    """Write reference answers for the questions of the dataset at PATH, from the documents that its labels call most relevant.
+
+    FILE is a JSON list with question, answer, expected documents and provenance. Every answer is marked as synthetic until a person who has read it
+    writes a name to `accepted_by`. The same command again makes only the calls that are missing. Exit 1 if no question has an answer, 3 if calls failed.
+    """
+    from workbench.datasets.sources import recognise
+    from workbench.generation.labelled_answers import ANSWER_TOKENS, labelled_answers, write_labelled_answers
+    from workbench.generation.model import CachedModel
+    from workbench.llm.session import CallBudget, CallLimits, CallResources
+    from workbench.pipeline.context import Workspace
+
+    client = client_from(options)
+    limits = CallLimits(options.pop("calls"), usd=options.pop("usd"))
+    dataset = recognise(path, options.pop("split"), **options).load()
+    wanted = [part.strip() for part in questions.split(",") if part.strip()] if questions else None
+    chosen = dataset.subset(wanted) if wanted else dataset
+    places = {query_id: place for place, query_id in enumerate(wanted or ())}
+    queries = sorted((query for query in chosen.queries if query.answerable), key=lambda query: places.get(query.query_id, 0))
+    if not queries:
+        raise InputError(f"{path} has no answerable question", "name a dataset with questions and judgements")
+    model = CachedModel(client, CallResources(Workspace.at(outputs).calls, CallBudget(limits)), ANSWER_TOKENS)
+    written = labelled_answers(chosen, queries, model, read, grade)
+    write_labelled_answers(written, file)
+    for row in written:
+        if "missing" in row:
+            say_aside(f"workbench: {row['query_id']} has no answer: {row['missing']}")
+    found = sum("missing" not in row for row in written)
+    say(f"{file}: {found:,} of {plural(len(written), 'reference answer')}, all synthetic; read them, and write your name to accepted_by")
+    sys.exit(3 if model.failures else 0 if found else 1)
+
+
+@dataset.command()
+@click.argument("file", type=click.Path(path_type=Path, exists=True))
+@click.option("--questions", metavar="IDS", help="The query_id of the questions to accept, separated by commas.")
+@click.option("--all", "every", is_flag=True, help="Accept every synthetic question of the file.")
+@click.option("--by", required=True, metavar="NAME", help="The person who has read the questions.")
+def accept(file: Path, questions: str | None, every: bool, by: str) -> None:
+    """Write NAME to synthetic questions in FILE (questions.jsonl, or its folder), so that they count as accepted by a person."""
+    from workbench.generation.acceptance import accept_questions
+
+    if every == (questions is not None):
+        raise InputError("accept needs either --questions or --all", "name the questions, or give --all")
+    query_ids = None if questions is None else [part.strip() for part in questions.split(",") if part.strip()]
+    if query_ids == []:
+        raise InputError("--questions is empty", "name the questions by their query_id, separated by commas")
+    accepted, waiting = accept_questions(file, query_ids, by)
+    say(f"{file}: {plural(accepted, 'question')} accepted by {by.strip()}; {waiting:,} synthetic still accepted by nobody")
 
 
 def _counted(read: "DatasetDraft | Dataset", pieces: int, spans: int) -> str:

@@ -129,7 +129,7 @@ def _errors_shown(places: _Places) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        from workbench.gate.files import write_unchecked
+        from workbench.gate.render import write_unchecked
 
         try:
             write_unchecked(error, places.folder, places.summary, places.junit)
@@ -216,8 +216,7 @@ def _write(report: "GateReport", places: _Places) -> None:
 
     A file that cannot be written, and a reader that stops, change no exit code.
     """
-    from workbench.gate.files import append_summary, write_gate, write_junit
-    from workbench.gate.render import annotation_lines, gate_junit, gate_lines, gate_markdown
+    from workbench.gate.render import annotation_lines, append_summary, gate_junit, gate_lines, gate_markdown, write_gate, write_junit
 
     lines, annotations = list(gate_lines(report)), list(annotation_lines(report, places.warn_undecided))
     writers: list[tuple[Path | None, Callable[[Path], None]]] = [

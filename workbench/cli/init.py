@@ -8,14 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from workbench.cli.dataset_generate import client_from, limit_options, model_options
-from workbench.cli.options import outputs_option
+from workbench.cli.options import client_from, limit_options, limits_from, model_options, outputs_option
 from workbench.core.formatting import listed, plural
 from workbench.core.terminal import say, say_aside
-from workbench.errors import InputError
 
 if TYPE_CHECKING:
-    from workbench.generation.model import CachedModel
     from workbench.new_experiment.start import StartedExperiment, Writer
     from workbench.records import Document
 
@@ -62,12 +59,11 @@ def _writer(questions: int, outputs: Path, options: dict[str, Any]) -> "Writer":
     """Return what lets a model write the questions."""
     from workbench.generation.candidates import GenerationSettings
     from workbench.generation.model import CachedModel
-    from workbench.llm.session import CallBudget, CallLimits, CallResources
+    from workbench.llm.session import CallBudget, CallResources
     from workbench.pipeline.context import Workspace
 
-    client, limits = client_from(options), CallLimits(options["calls"], usd=options["usd"])
-    if limits.usd is not None and client.billed and client.cost(0, 0) is None:
-        raise InputError(f"--usd {limits.usd:g} needs the prices of {client.label}", "give --price-input and --price-output")
+    client = client_from(options)
+    limits = limits_from(options, client)
     settings, workspace = GenerationSettings(questions=questions), Workspace.at(outputs)
     model = CachedModel(client, CallResources(workspace.calls, CallBudget(limits)), settings.max_tokens)
 
@@ -80,15 +76,11 @@ def _writer(questions: int, outputs: Path, options: dict[str, Any]) -> "Writer":
 
         index = PassageIndex.of(documents, settings.passage_tokens, workspace.vectors)
         generated = generate(documents, settings, model, index, known)
-        _say_failures(model)
+        for failure, number in model.failures.most_common(_MOST):
+            say_aside(f"workbench: {plural(number, 'call')} failed: {failure}")
         return question_rows(generated_dataset(generated, Dataset("new", tuple(documents), (), ()), model))
 
     return write
-
-
-def _say_failures(model: "CachedModel") -> None:
-    for failure, number in model.failures.most_common(_MOST):
-        say_aside(f"workbench: {plural(number, 'call')} failed: {failure}")
 
 
 def _report(started: "StartedExperiment", modelled: bool) -> None:

@@ -22,7 +22,12 @@ MODELS = ("qwen2.5-1.5b", "qwen2.5-0.5b", "smollm2-135m")
 TASKS = ("support", "correctness", "answer_relevance")
 
 
-@click.command()
+@click.group()
+def judge() -> None:
+    """Test judges, label a sample of a run by hand, and correct its scores by the labels."""
+
+
+@judge.command()
 @click.argument("model", type=click.Choice(MODELS))
 @click.option("--from", "source", help="A file, or the address of a mirror, instead of the official address.")
 @click.option("--to", "folder", type=click.Path(path_type=Path), help="The folder to write; by default `models` in the cache.")
@@ -43,7 +48,7 @@ def fetch(model: str, source: str | None, folder: Path | None) -> None:
     say(f"judge with it: judging: {{support: {{kind: local, path: {place}}}}}")
 
 
-@click.command("test")
+@judge.command("test")
 @click.argument("experiment", type=click.Path(path_type=Path), required=False)
 @click.option("--kind", help="Test a judge of this kind with its defaults, such as overlap, instead of those of an experiment.")
 @set_option
@@ -119,7 +124,7 @@ def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}"
 
 
-@click.command()
+@judge.command()
 @click.argument("folder", type=click.Path(path_type=Path), metavar="OUTPUTS/NAME")
 @click.option("--labels", type=click.Path(path_type=Path), help="The file to write; by default judge_labels.jsonl in the folder.")
 @click.option("--task", type=click.Choice(TASKS), default="support", show_default=True, help="What is labelled: claims, or answers.")
@@ -155,7 +160,7 @@ def sample(folder: Path, labels: Path | None, task: str, number: int, each_class
     say(f"write {', '.join(labels_of(task))} into `label` and your name into `annotator`, then run workbench judge calibrate {folder}")
 
 
-@click.command()
+@judge.command()
 @click.argument("folder", type=click.Path(path_type=Path), metavar="OUTPUTS/NAME")
 @click.option(
     "--labels",
@@ -187,13 +192,3 @@ def calibrate(folder: Path, labels: tuple[Path, ...], condition: str) -> None:
     if empty := sum(not line.label for line in lines):
         say(f"{plural(empty, 'line')} of {len(lines)} without a label: if these are the hard ones, the corrected values are too good")
     say(f"written in {folder}: {listed(written)}; earlier files of these names were replaced")
-
-
-@click.group()
-def judge() -> None:
-    """Test judges, label a sample of a run by hand, and correct its scores by the labels."""
-
-
-judge.add_command(judge_test)
-for _command in (sample, calibrate, fetch):
-    judge.add_command(_command)

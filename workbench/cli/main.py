@@ -4,28 +4,20 @@ Exit codes: 0 success, 1 a check failed, 2 wrong input, 3 an error while running
 """
 
 import errno
+import pkgutil
 import tempfile
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any, NoReturn
 
 import click
 
-from workbench import __version__
-from workbench.cli.checklist import checklist
-from workbench.cli.dataset import dataset
-from workbench.cli.doctor import doctor
-from workbench.cli.gate import gate
-from workbench.cli.init import init, schema
-from workbench.cli.judge import judge
-from workbench.cli.lab import lab
-from workbench.cli.monitor import monitor
-from workbench.cli.sweep import export, plan, report, sweep
-from workbench.cli.target import target
+from workbench import __version__, cli
 from workbench.core.environment import skip_schema_grammar
 from workbench.core.terminal import print_messages_safely, say_aside
-from workbench.errors import WorkbenchError, error_line
+from workbench.errors import WorkbenchError, error_line, is_panic
 from workbench.printable import printable, printable_line
 
 _SHOWN_FAULTS = 100
@@ -64,10 +56,12 @@ class Commands(click.Group):
                 self._unexpected(ctx, error)
             say_aside(f"workbench: the path {str(error.filename)[:80]}… is too long for a file; give a shorter one")
             ctx.exit(2)
-        except Exception as error:
+        except BaseException as error:
+            if not isinstance(error, Exception) and not is_panic(error):
+                raise
             self._unexpected(ctx, error)
 
-    def _unexpected(self, ctx: click.Context, error: Exception) -> NoReturn:
+    def _unexpected(self, ctx: click.Context, error: BaseException) -> NoReturn:
         # The traceback goes to a file, not to the terminal.
         say_aside(f"workbench: unexpected {error_line(error)}; finished results are kept{_details()}")
         ctx.exit(3)
@@ -100,7 +94,15 @@ def main() -> None:
     """Compare chunking, embedding and retrieval on your documents, with the uncertainty of every result."""
 
 
-for _command in (sweep, plan, report, gate, checklist, dataset, judge, export, target, init, doctor, lab, monitor, schema):
+def _commands() -> Iterator[click.Command]:
+    """Yield the commands of the other files of this folder, without those that a group has."""
+    for name in (module.name for module in pkgutil.iter_modules(cli.__path__) if module.name != "main"):
+        found = [value for value in vars(import_module(f"{cli.__name__}.{name}")).values() if isinstance(value, click.Command)]
+        inner = [command for group in found if isinstance(group, click.Group) for command in group.commands.values()]
+        yield from (command for command in found if command not in inner)
+
+
+for _command in _commands():
     main.add_command(_command)
 
 

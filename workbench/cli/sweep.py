@@ -147,7 +147,7 @@ def plan(experiment: ExperimentArguments, ask: bool) -> None:
     for line in plan_lines(plan_experiment(spec, experiment.outputs)):
         say(line)
     if ask:
-        from workbench.execution.pilot import pilot
+        from workbench.execution.costs import pilot
 
         results = pilot(spec, experiment.outputs, say_aside)
         for result in results:

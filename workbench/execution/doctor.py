@@ -18,10 +18,9 @@ from workbench.retrieval import chroma_index
 from workbench.retrieval.chroma_index import COPY, check_index
 from workbench.storage.cache_check import check_cache
 from workbench.storage.call_cache import CALLS
-from workbench.storage.entry_manifest import MANIFEST, entry_fault
-from workbench.storage.findings import Finding, delete, left_alone, left_by_killed
-from workbench.storage.folder_check import FolderCheck
+from workbench.storage.folder_check import Finding, FolderCheck, delete, left_alone, left_by_killed
 from workbench.storage.layout import INDEXES, LAYOUT, MARK, layout_of, mark_text, of_another_version
+from workbench.storage.stored_files import MANIFEST, entry_fault
 from workbench.storage.vector_cache import VECTORS
 
 

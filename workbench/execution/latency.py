@@ -16,12 +16,11 @@ from workbench.embedding.embed import MemoryVectorCache
 from workbench.errors import error_line
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.graph import Graph
-from workbench.pipeline.searched_queries import SearchedQueries, original_queries, searched_queries
+from workbench.pipeline.search import SearchedQueries, corpus_of, original_queries, searched_queries
 from workbench.pipeline.stage import Inputs, Node
 from workbench.pipeline.stage_results import StageResults
-from workbench.pipeline.stages.hits import corpus_of
 from workbench.reranking.base import Reranker
-from workbench.retrieval.base import Corpus, QueryBatch, Ranking, Retriever, SearchDepth
+from workbench.retrieval.base import Corpus, QueryBatch, Ranking, SearchDepth
 from workbench.retrieval.filtered import search
 from workbench.retrieval.rank import SEED, Floats
 from workbench.retrieval.reranked import candidates
@@ -59,7 +58,6 @@ class Visit:
 
     @property
     def questions(self) -> int:
-        """Return the number of questions that were timed."""
         return len(self.steps["question"])
 
 
@@ -116,7 +114,10 @@ def measure(graph: Graph, results: Sequence[StageResults]) -> tuple[dict[str, di
     """
     random, visits, failures = np.random.default_rng(SEED), dict[str, list[Visit]](), dict[str, str]()
     spent, counts = defaultdict[str, float](float), dict[str, int]()
-    inputs = {result.configuration.name: _inputs(graph, result) for result in results}
+    inputs = {
+        each.configuration.name: Inputs(graph.run, each.configuration, each.entries, Node("hits", each.configuration), "", list)
+        for each in results
+    }
     with ProgressBar(total=(ROUNDS + 1) * len(results), desc=LATENCIES, unit="visits") as bar:
         for number in range(ROUNDS + 1):
             for place in random.permutation(len(results)):
@@ -143,10 +144,6 @@ def _counts(asked: Mapping[str, int], questions: int) -> dict[str, int]:
     """Return how many questions to time of each configuration: the fewest of any, but slow ones have fewer still."""
     enough = [count for count in asked.values() if count >= min(FEWEST, questions)]
     return {name: min([count, *enough]) for name, count in asked.items()}
-
-
-def _inputs(graph: Graph, result: StageResults) -> Inputs:
-    return Inputs(graph.run, result.configuration, result.entries, Node("hits", result.configuration), "", list)
 
 
 def _visit(inputs: Inputs, count: int | None) -> Visit:
@@ -196,7 +193,8 @@ def _steps(inputs: Inputs, corpus: Corpus, most: int, ranked: int | None) -> Ite
     with ExitStack() as stack:
         for name, ranking in rankings.items():
             single = ranking.single
-            step = stack.enter_context(single()) if single else _whole(retriever, asked, corpus, depth)
+            # A retriever may have no search of a single query.
+            step = stack.enter_context(single()) if single else lambda place: search(retriever, asked.of(place), corpus, depth)
             steps[_SEARCHES.get(name, name)] = (step, name == retriever.evaluated)
         if reranker:
             steps["rerank"] = (_reranking(reranker, rankings[retriever.evaluated], texts, corpus), True)
@@ -204,7 +202,7 @@ def _steps(inputs: Inputs, corpus: Corpus, most: int, ranked: int | None) -> Ite
 
 
 def _rewriting(inputs: Inputs, texts: QueryBatch, corpus: Corpus) -> dict[str, tuple[Step, bool]]:
-    """Return the step that rewrites a question, unless there is none or its time for a new question is not known."""
+    """Return the step that rewrites a question, empty without one and if its time for a new question is not known."""
     rewriter, retriever, questions = inputs.configuration.rewrite, inputs.configuration.pipeline.retrieval, inputs.run.dataset.queries
     if isinstance(rewriter, FeedbackRewriter):
         return {"rewrite": (lambda place: list(expanded_queries(rewriter, texts.some(np.array([place])), retriever, corpus)), True)}
@@ -226,11 +224,6 @@ def _embedding(inputs: Inputs, texts: QueryBatch, asked: SearchedQueries) -> dic
             embedder.encode(some, role)
 
     return {"embed": (embed, True)}
-
-
-def _whole(retriever: Retriever, asked: SearchedQueries, corpus: Corpus, depth: SearchDepth) -> Step:
-    """A search of a retriever that has none of a single query."""
-    return lambda place: search(retriever, asked.of(place), corpus, depth)
 
 
 def _reranking(reranker: Reranker, ranking: Ranking, asked: QueryBatch, corpus: Corpus) -> Step:

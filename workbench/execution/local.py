@@ -45,8 +45,14 @@ class RemainingResults:
         self._by_configuration: dict[str, list[str]] = {}
         if self._progress is None:
             return
-        self._by_configuration = _missing(graph, configurations)
-        measured = is_measured_safely(graph, configurations)
+        # Stages with an own way to obtain results compute nothing that lasts.
+        lasting = [name for name, stage in graph.stages.items() if type(stage).obtain is Stage.obtain]
+        self._by_configuration, measured = {}, False
+        # The run meets and reports the fault of a configuration.
+        with contextlib.suppress(Exception):
+            missing = graph.plan(configurations).missing(configurations, lasting)
+            self._by_configuration = {name: [planned.node.stage for planned in nodes] for name, nodes in missing.items()}
+            measured = is_measured(graph, configurations)
         self._ends = {FILES: 1} if measured else {LATENCIES: 1, FILES: 1}
         number = len(configurations)
         self._progress.usual = {LATENCIES: _LATENCY_SECONDS * number, FILES: _FILES_SECONDS * number}
@@ -63,29 +69,6 @@ class RemainingResults:
 
     def _report(self, progress: SweepProgress) -> None:
         progress.expect(Counter(stage for stages in self._by_configuration.values() for stage in stages) + Counter(self._ends))
-
-
-def is_measured_safely(graph: Graph, configurations: Sequence[Configuration]) -> bool:
-    """Return whether the latencies are in the outputs; False if a configuration has a fault, which the run reports."""
-    with contextlib.suppress(Exception):
-        return is_measured(graph, configurations)
-    return False
-
-
-def _missing(graph: Graph, configurations: Sequence[Configuration]) -> dict[str, list[str]]:
-    """Return the stages of each configuration's missing results that no earlier configuration computes."""
-    known, found = set[str](), dict[str, list[str]]()
-    for configuration in configurations:
-        stages = found.setdefault(configuration.name, [])
-        # The run meets and reports the fault of a configuration.
-        with contextlib.suppress(Exception):
-            for node in graph.nodes(configuration):
-                # Stages with an own way to obtain results compute nothing that lasts.
-                plain = type(graph.stages[node.stage]).obtain is Stage.obtain
-                if plain and (task := graph.task(node)) not in known and not graph.is_stored(node):
-                    known.add(task)
-                    stages.append(node.stage)
-    return found
 
 
 @dataclass(eq=False)
@@ -117,7 +100,6 @@ class Outcome:
 
     @property
     def folder(self) -> Path:
-        """Return outputs/<name>."""
         return self.run.workspace.outputs / self.experiment.name
 
     @property

@@ -1,4 +1,4 @@
-"""Say which answers, judgements and replies of targets are missing, and which a server gave as several models."""
+"""Name missing answers, judgements and replies of targets, and answers that a server gave under several names of models."""
 
 import json
 from collections import Counter
@@ -51,7 +51,7 @@ def counted_reasons(errors: Iterable[str]) -> str:
 
 
 class MissingJudgements(NamedTuple):
-    """A line about failed calls, which the next run makes again, and one about replies without a judgement, each empty if there are none."""
+    """A line about failed calls, which the next run makes again, and one about replies without a judgement, or empty texts."""
 
     failed: str = ""
     unread: str = ""

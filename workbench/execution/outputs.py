@@ -101,7 +101,6 @@ def _lost_tries(outcome: Outcome) -> list[str]:
 
 
 def _nothing_to_publish(outcome: Outcome, tracebacks: Path) -> RunError:
-    """Return the error of a run in which every configuration failed."""
     name, error = next(iter(outcome.failures.items()))
     earlier = (outcome.folder / MANIFEST).is_file()
     kept = f"; {outcome.folder} was left as it is: its results are of an earlier run" if earlier else ""

@@ -25,7 +25,7 @@ from workbench.experiment.read import ExperimentSpec
 from workbench.pipeline.chunk_table import slice_numbers
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.graph import Graph
+from workbench.pipeline.graph import Graph, NodePlan
 from workbench.pipeline.stages.vectors import encoder_chunks
 from workbench.report.text.sentences import other_budgets, short_deliveries, whole_corpus
 from workbench.storage.result_store import Store
@@ -98,7 +98,7 @@ def _range(model: EncodingModel, speeds: Sequence[float]) -> Speed:
     return Speed(quiet / _BUSY, quiet, False)
 
 
-class HeldTokens(NamedTuple):
+class DeliverableTokens(NamedTuple):
     """The tokens of `all` slices that a configuration can deliver and of the `k` largest, as `@2000t` counts them."""
 
     all: int
@@ -124,7 +124,7 @@ class PlannedConfiguration:
     truncated: int = 0
     exact: bool = True
     error: str = ""
-    held: HeldTokens | None = None
+    deliverable: DeliverableTokens | None = None
     named_code: tuple[str, ...] = ()
     pairs: int = 0
     rerank_seconds: tuple[float, float] = (0.0, 0.0)
@@ -134,12 +134,10 @@ class PlannedConfiguration:
 
     @property
     def tokens(self) -> int:
-        """Return the tokens to embed by all models."""
         return sum(self.tokens_by_model.values())
 
     @property
     def complete(self) -> bool:
-        """Return whether every stage is in the store."""
         return all(self.reused.values())
 
 
@@ -160,17 +158,17 @@ class Plan:
 
     @property
     def complete(self) -> bool:
-        """Return whether all results are in the store."""
+        """Whether all results are in the store."""
         return all(planned.complete and not planned.error for planned in self.configurations)
 
     @property
     def tokens_by_model(self) -> dict[EncodingModel, int]:
-        """Return the tokens to embed by each model."""
+        """The tokens to embed by each model."""
         return {model: sum(planned.tokens_by_model.get(model, 0) for planned in self.configurations) for model in self.speeds}
 
     @property
     def duration(self) -> str:
-        """Return the expected duration as a range."""
+        """The expected duration as a range."""
         return duration_text(self.minutes_low, self.minutes_high)
 
     def __repr__(self) -> str:
@@ -187,12 +185,15 @@ def plan_experiment(experiment: ExperimentSpec, outputs: Path) -> Plan:
     """Plan an experiment under an outputs folder."""
     graph, counted = Graph(context_of(experiment, outputs)), set[bytes]()
     with without_preparing():
-        stored = [(configuration, _reused(graph, configuration)) for configuration in experiment.configurations]
-        planned = tuple(_planned(graph, configuration, reused, counted) for configuration, reused in stored)
-        planned = with_bounds(graph, experiment, planned)
-        prepared = {
-            embedder: embedder.preparation() for configuration, reused in stored for embedder in _working(graph, configuration, reused)
-        }
+        nodes = graph.plan(experiment.configurations)
+        planned = tuple(_planned(graph, nodes, configuration, counted) for configuration in experiment.configurations)
+        usable = {each.name for each in planned if not each.error and not each.named_code}
+        configurations = [each for each in experiment.configurations if each.name in usable]
+        bounds, judged = bounds_of(graph, nodes, configurations), judging_bounds(graph, nodes, configurations)
+        planned = tuple(
+            replace(each, bound=bounds.get(each.name, each.bound), judging=judged.get(each.name, each.judging)) for each in planned
+        )
+        prepared = {embedder: embedder.preparation() for each in experiment.configurations for embedder in _working(graph, nodes, each)}
     models = dict.fromkeys(model for configuration in planned for model, tokens in configuration.tokens_by_model.items() if tokens)
     speeds = speeds_of(graph.run.workspace.store, models)
     timed = is_measured(graph, experiment.configurations) if all(each.complete for each in planned) else False
@@ -202,17 +203,8 @@ def plan_experiment(experiment: ExperimentSpec, outputs: Path) -> Plan:
     return Plan(planned, speeds, low, high, tuple(_delivery(experiment, graph.run, planned)), timed)
 
 
-def with_bounds(graph: Graph, experiment: ExperimentSpec, planned: Sequence[PlannedConfiguration]) -> tuple[PlannedConfiguration, ...]:
-    """Add the most that the answers of each configuration and their judgements cost. Those that cannot be planned are left as they are."""
-    usable = {each.name for each in planned if not each.error and not each.named_code}
-    configurations = [each for each in experiment.configurations if each.name in usable]
-    bounds, judged = bounds_of(graph, configurations), judging_bounds(graph, configurations)
-    return tuple(replace(each, bound=bounds.get(each.name, each.bound), judging=judged.get(each.name, each.judging)) for each in planned)
-
-
-def _working(graph: Graph, configuration: Configuration, reused: Mapping[str, bool]) -> set[Embedder]:
-    """Return the embedders that stages to compute use."""
-    embedders = (graph.stages[stage].embedder(configuration) for stage, stored in reused.items() if not stored)
+def _working(graph: Graph, nodes: NodePlan, configuration: Configuration) -> set[Embedder]:
+    embedders = (graph.stages[stage].embedder(configuration) for stage, stored in nodes.reused(configuration).items() if not stored)
     return {embedder for embedder in embedders if embedder}
 
 
@@ -240,47 +232,37 @@ def duration_text(low: float, high: float) -> str:
     return f"about {' to '.join(dict.fromkeys(ends))} {unit if ends[1] != '1' else unit[:-1]}"
 
 
-def _reused(graph: Graph, configuration: Configuration) -> dict[str, bool]:
-    """Return whether all results of each stage are in the store."""
-    reused: dict[str, bool] = {}
-    for node in graph.nodes(configuration):
-        try:
-            stored = graph.is_stored(node)
-        except Exception:  # an unconverted model has no key yet; the sweep reports every other error
-            stored = False
-        reused[node.stage] = reused.get(node.stage, True) and stored
-    return reused
-
-
-def _planned(graph: Graph, configuration: Configuration, reused: Mapping[str, bool], counted: set[bytes]) -> PlannedConfiguration:
+def _planned(graph: Graph, nodes: NodePlan, configuration: Configuration, counted: set[bytes]) -> PlannedConfiguration:
     name, embedder, cache = configuration.name, configuration.embedding, graph.run.workspace.vectors
+    reused = nodes.reused(configuration)
     if configuration.named_code and not graph.run.allow_code:
         return PlannedConfiguration(name, reused, exact=False, named_code=configuration.named_code)
     if configuration.targets:
-        return PlannedConfiguration(name, reused, requests=requests_of(graph, configuration))
+        return PlannedConfiguration(name, reused, requests=_requests_to_target(graph, nodes, configuration))
     try:
         if graph.stages["chunks"].embedder(configuration) and not reused["chunks"]:
             return _estimated(graph, configuration, reused, counted)
         table = graph.walk(configuration, ["chunks"]).chunks_table
-        held = _held(table, configuration.k)
+        deliverable = _deliverable(table, configuration.k)
         pairs, seconds = _reranking(configuration, reused, len(graph.run.dataset.queries), len(table))
         if embedder is None:
-            return PlannedConfiguration(name, reused, len(table), held=held, pairs=pairs, rerank_seconds=seconds)
+            return PlannedConfiguration(name, reused, len(table), deliverable=deliverable, pairs=pairs, rerank_seconds=seconds)
         (vectors,) = graph.nodes(configuration, ["vectors"])
         cost = chunk_encoder(embedder).plan(encoder_chunks(graph.inputs(vectors)), cache, counted)
     except Exception as error:  # planning continues with the other configurations
         return PlannedConfiguration(name, reused, error=error_line(error))
     tokens = {} if reused["vectors"] else {EncodingModel.of(embedder): cost.tokens}
     return PlannedConfiguration(
-        name, reused, len(table), tokens, cost.truncated, cost.exact, held=held, pairs=pairs, rerank_seconds=seconds
+        name, reused, len(table), tokens, cost.truncated, cost.exact, deliverable=deliverable, pairs=pairs, rerank_seconds=seconds
     )
 
 
-def requests_of(graph: Graph, configuration: Configuration) -> int:
+def _requests_to_target(graph: Graph, nodes: NodePlan, configuration: Configuration) -> int:
     """Return the most requests to a target: for searches, and for the answer of each variant. Replies that are stored are not asked for."""
-    given = [variant for variant in graph.run.variants if variant.condition == RETRIEVED or configuration.takes_context]
-    answers = sum(not graph.is_stored(node) for node in graph.nodes(configuration, ["answers"], given))
-    asked = any(not graph.is_stored(node) for node in graph.nodes(configuration, ["responses"]))
+    missing = [planned.node for planned in nodes.nodes[configuration.name] if not planned.stored]
+    given = [node for node in missing if node.variant.condition == RETRIEVED or configuration.takes_context]
+    answers = sum(node.stage == "answers" for node in given)
+    asked = any(node.stage == "responses" for node in missing)
     searches = sum(asked and (target.searches or not answers) for target in configuration.targets)
     return len(graph.run.dataset.queries) * (answers + searches)
 
@@ -296,9 +278,9 @@ def _reranking(configuration: Configuration, reused: Mapping[str, bool], queries
     return pairs, (pairs / fast / 2, pairs / slow)
 
 
-def _held(chunks: pd.DataFrame, k: int) -> HeldTokens:
+def _deliverable(chunks: pd.DataFrame, k: int) -> DeliverableTokens:
     tokens = np.sort(chunks["tokens"].to_numpy(np.int64)[np.unique(slice_numbers(chunks), return_index=True)[1]])
-    return HeldTokens(int(tokens.sum()), int(tokens[-k:].sum()))
+    return DeliverableTokens(int(tokens.sum()), int(tokens[-k:].sum()))
 
 
 def _delivery(experiment: ExperimentSpec, run: RunContext, planned: Sequence[PlannedConfiguration]) -> list[str]:
@@ -308,10 +290,14 @@ def _delivery(experiment: ExperimentSpec, run: RunContext, planned: Sequence[Pla
     cuts = {configuration.name: configuration.delivery(run.primary) for configuration in experiment.configurations}
     budgets = {name: cut.tokens for name, cut in cuts.items() if cut.tokens is not None}
     notes = other_budgets(str(run.primary), run.primary.tokens, budgets) if run.primary.tokens is not None else []
-    whole = {each.name: budgets[each.name] for each in planned if each.name in budgets and each.held and each.held.all < budgets[each.name]}
-    held = {each.name: each.held.k for each in planned if each.name not in budgets and each.held}
+    whole = {
+        each.name: budgets[each.name]
+        for each in planned
+        if each.name in budgets and each.deliverable and each.deliverable.all < budgets[each.name]
+    }
+    most = {each.name: each.deliverable.k for each in planned if each.name not in budgets and each.deliverable}
     read = sorted({metric.tokens for metric in experiment.metrics if metric.tokens is not None})
-    return notes + whole_corpus(whole, len(planned)) + short_deliveries(read, held, len(planned))
+    return notes + whole_corpus(whole, len(planned)) + short_deliveries(read, most, len(planned))
 
 
 def _estimated(graph: Graph, configuration: Configuration, reused: Mapping[str, bool], counted: set[bytes]) -> PlannedConfiguration:

@@ -237,7 +237,6 @@ class ExperimentKeys(BaseModel):
 
 
 def _lines(key: str, value: Any, detail: Any) -> list[str]:
-    """Translate an error of pydantic into faults, each on one line."""
     if detail["type"] == _OWN:
         return list(detail["ctx"]["faults"])
     suggestion = meant(str(value), detail["ctx"]["expected"].replace("'", "").split(" or ")) if detail["type"] == "literal_error" else ""

@@ -69,10 +69,8 @@ class GateKeys(BaseModel):
 def gate_in(gate: Any, faults: list[str]) -> GateSettings | None:
     """Read the key `gate` of an experiment, or add its faults."""
     keys = read_keys(GateKeys, "gate", gate, 'gate: {rules: ["recall@5 >= 0.7"]}', faults)
-    return _settings(keys, faults) if keys else None
-
-
-def _settings(keys: GateKeys, faults: list[str]) -> GateSettings:
+    if keys is None:
+        return None
     before = len(faults)
     floors = _parsed(keys.rules, _floor, faults)
     compare = _parsed(keys.compare, Subject.parse, faults)

@@ -160,7 +160,6 @@ class Family:
         return [name for name in self.schemas[kind]["properties"] if name not in ("kind", *self.hidden) and not model[name].exclude]
 
     def required(self, kind: str) -> list[str]:
-        """Return the fields of a kind that have no default."""
         return [name for name in self.schemas[kind].get("required", ()) if name != "kind" and name in self.fields(kind)]
 
 
@@ -303,23 +302,6 @@ def _or_absent(family: Family, schema: JsonSchema) -> JsonSchema:
     return any_of([schema, *(_ABSENCE if family.name in _ABSENT else []), *empty])
 
 
-def pipeline_schema(stages: Collection[str]) -> JsonSchema:
-    """Return the schema of `pipeline`; `conditions_of` adds what a stage may be."""
-    types = {stage: ["object", "string", "null"] if stage in _ABSENT else "object" for stage in stages}
-    return mapping_of({stage: {"type": kind} for stage, kind in types.items()})
-
-
-def configurations_schema(stages: Collection[str]) -> JsonSchema:
-    """Return the schema of `configurations`, whose stages without a kind change those of `pipeline`."""
-    item = mapping_of({"name": {"type": "string"}, **{stage: reference(f"sweep.{stage}") for stage in stages}})
-    return {"type": "array", "minItems": 1, "items": item}
-
-
-def sweep_schema(stages: Collection[str]) -> JsonSchema:
-    """Return the schema of `sweep`, where a single alternative may be written without a list."""
-    return mapping_of({stage: _one_or_more(reference(f"sweep.{stage}")) for stage in stages})
-
-
 def conditions_of(stages: Collection[str]) -> list[JsonSchema]:
     """Return the conditions that choose the schema of each stage of `pipeline`, since only a default may be incomplete."""
     return [
@@ -398,12 +380,15 @@ def _families() -> list[Family]:
 
 def _keys(families: Collection[Family]) -> dict[str, JsonSchema]:
     """Return the definitions of the keys that are read as a whole."""
-    stages = list(STAGES)
+    # `conditions_of` adds what a stage of `pipeline` may be. Settings without a kind in an item of `configurations` change those of `pipeline`.
+    pipeline: dict[str, JsonSchema] = {stage: {"type": ["object", "string", "null"] if stage in _ABSENT else "object"} for stage in STAGES}
+    item = mapping_of({"name": {"type": "string"}, **{stage: reference(f"sweep.{stage}") for stage in STAGES}})
     names = {"type": "array", "minItems": 1, "uniqueItems": True, "contains": {"const": RETRIEVED}, "items": {"enum": list(CONDITIONS)}}
     return {
-        "pipeline": pipeline_schema(stages),
-        "sweep": sweep_schema(stages),
-        "configurations": configurations_schema(stages),
+        "pipeline": mapping_of(pipeline),
+        # A single alternative may be written without a list.
+        "sweep": mapping_of({stage: _one_or_more(reference(f"sweep.{stage}")) for stage in STAGES}),
+        "configurations": {"type": "array", "minItems": 1, "items": item},
         "conditions": any_of([{"const": RETRIEVED}, names]),
         "limits": _mapping(LimitKeys),
         "judging": any_of([{"enum": ["none", None]}, _judging(families)]),

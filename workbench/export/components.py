@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from workbench.answering.base import Generator
 from workbench.embedding.late.windows import frame_of
 from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.errors import InputError
@@ -132,7 +131,8 @@ def write_prompt(
     starts = [tokens.starts for tokens in tokenise(list(slices.values()), vocabulary)]
     first = np.cumsum([0, *map(len, starts)], dtype=np.int64)
     np.savez_compressed(folder / "prompt.npz", starts=np.concatenate([np.zeros(0, dtype=np.int64), *starts]), first=first)
-    counts = _counts_questions(generator)
+    # A longer question may take more room in the prompt.
+    counts = generator.overhead(_QUESTION) != generator.overhead(f"{_QUESTION} {_QUESTION}")
     # A slice with a token takes one of the budget.
     most = packing.budget if configuration.retrieval.deliver else configuration.retrieval.k
     if counts and vocabulary not in _PACKAGES:
@@ -144,8 +144,3 @@ def write_prompt(
         "deliver": configuration.retrieval.deliver is not None,
     }
     return settings, _PACKAGES.get(vocabulary, ("tokenizers",)) if counts else ()
-
-
-def _counts_questions(generator: Generator) -> bool:
-    """Return whether a longer question takes more room in the prompt."""
-    return generator.overhead(_QUESTION) != generator.overhead(f"{_QUESTION} {_QUESTION}")

@@ -70,7 +70,6 @@ def export_configuration(output: Path, name: str | None, target: Path | None, al
 
 
 def _settings_of(export: Path) -> dict[str, Any]:
-    """Return the settings of an earlier export, empty for another folder."""
     file = export / _SETTINGS
     if not ((export / _PROGRAM).is_file() and file.is_file()):
         return {}

@@ -12,6 +12,7 @@ from workbench.core.formatting import listed, p_value, plural
 from workbench.errors import InputError
 from workbench.gate.baseline import (
     Baseline,
+    Differences,
     changed_settings,
     copied,
     differences,
@@ -22,7 +23,6 @@ from workbench.gate.baseline import (
 )
 from workbench.gate.comparisons import SecondRuns, baseline_result
 from workbench.gate.gated import GatedConfiguration, default_subjects, random_parts
-from workbench.gate.inputs import Differences
 from workbench.gate.limits import floor_result, retrieval_results
 from workbench.gate.losses import lost_questions
 from workbench.gate.report import GateReport, RuleResult
@@ -75,12 +75,13 @@ def check_gate(run: RunTables, settings: GateSettings, again: SecondRuns | None 
         _require_same_questions(baseline, differs)
     _require_second_runs(own, baselines, again)
     rules = [replace(floor_result(own, floor, settings), id=floor.id) for floor in dict.fromkeys(settings.floors)]
-    subjects = compared_subjects(run, own.name, settings)
+    subjects = compared_subjects(run, own.name, settings) if baselines else ()
     for kind, each in baselines:
         if not settings.accept_change:
             _require_same_comparison(each, subjects)
             _require_same_measurement(own, each, subjects)
-        for subject in _subjects(each, subjects, settings):
+        # A plain baseline says itself what is compared, unless the settings do.
+        for subject in map(Subject.parse, each.means) if each.plain and not settings.compare else subjects:
             rule = BaselineComparison(kind, each.path, subject if settings.compare else None)
             rules.append(replace(baseline_result(own, subject, each, settings, kind, again), id=rule.id))
     rules += [replace(result, id=test.id) for test in settings.retrieval_tests for result in retrieval_results(own, test)]
@@ -96,11 +97,6 @@ def check_gate(run: RunTables, settings: GateSettings, again: SecondRuns | None 
     waiting = unaccepted(run)
     rules = [_preview(rule, drafts) if drafts and (not rule.query_id or rule.query_id in waiting) else rule for rule in _holm(rules)]
     return GateReport(run.name, own.name, rules, lost, found[0] if found else None, notes, checked or "")
-
-
-def _subjects(baseline: Baseline, subjects: Sequence[Subject], settings: GateSettings) -> Sequence[Subject]:
-    """A plain baseline says itself what is compared, unless the settings do."""
-    return [Subject.parse(name) for name in baseline.means] if baseline.plain and not settings.compare else subjects
 
 
 def _require_same_questions(baseline: Baseline, found: Differences) -> None:

@@ -12,13 +12,22 @@ from workbench.errors import InputError
 from workbench.gate.gated import GatedConfiguration
 from workbench.gate.report import RuleResult
 from workbench.gate.rules import Floor, GateSettings, RetrievalTest, Subject
-from workbench.results.run_tables import RunTables
 from workbench.statistics.gates import Decision, FloorTest, floor_test
 
 _ROUNDING = 1e-9
 _DIGITS = 3
 # Standard errors in half a 95 % interval.
 _TWO_SIDED = 1.959964
+
+
+@dataclass(frozen=True, slots=True)
+class _Corrected:
+    """A mean of judgements that labels correct, with its 95 % interval for other questions and documents like these."""
+
+    value: float
+    low: float
+    high: float
+    labels: int
 
 
 def floor_result(own: GatedConfiguration, floor: Floor, settings: GateSettings) -> RuleResult:
@@ -51,7 +60,7 @@ def floor_result(own: GatedConfiguration, floor: Floor, settings: GateSettings) 
         slice=subject.slice,
         condition=subject.condition,
         outcome=found.outcome,
-        reason=_corrected_reason(found, corrected) if corrected is not None else _reason(found, kind),
+        reason=_reason(found, kind, corrected),
         value=found.value,
         low=found.low,
         high=found.high,
@@ -63,11 +72,13 @@ def floor_result(own: GatedConfiguration, floor: Floor, settings: GateSettings) 
     )
 
 
-def _reason(found: FloorTest, kind: str) -> str:
+def _reason(found: FloorTest, kind: str, corrected: _Corrected | None) -> str:
     if kind == "specification":
         return f"{number(found.value, _digits(found, found.value))} on these {plural(found.n, 'question')}{_unscored(found)}"
     digits = _digits(found, found.low, found.high)
     bounds = f"{number(found.value, digits)} {interval(found.low, found.high, digits)}"
+    if corrected is not None:
+        return f"{bounds}, corrected by {plural(corrected.labels, 'label')}, on {plural(found.n, 'question')}{_undecided(found)}"
     return f"{bounds} on {plural(found.n, 'question')}{_undecided(found)}{_unscored(found)}"
 
 
@@ -87,16 +98,6 @@ def _undecided(found: FloorTest) -> str:
 
 def _unscored(found: FloorTest) -> str:
     return f"; {plural(found.unscored, 'question')} without a value counted at worst and at best" if found.unscored else ""
-
-
-@dataclass(frozen=True, slots=True)
-class _Corrected:
-    """A mean of judgements that labels correct, with its 95 % interval for other questions and documents like these."""
-
-    value: float
-    low: float
-    high: float
-    labels: int
 
 
 def corrected_mean(own: GatedConfiguration, subject: Subject) -> _Corrected | None:
@@ -128,12 +129,6 @@ def _with_correction(found: FloorTest, corrected: _Corrected, higher_is_better: 
     )
 
 
-def _corrected_reason(found: FloorTest, corrected: _Corrected) -> str:
-    digits = _digits(found, found.low, found.high)
-    bounds = f"{number(found.value, digits)} {interval(found.low, found.high, digits)}"
-    return f"{bounds}, corrected by {plural(corrected.labels, 'label')}, on {plural(found.n, 'question')}{_undecided(found)}"
-
-
 _NAMED = 3
 
 
@@ -143,7 +138,8 @@ def retrieval_results(own: GatedConfiguration, test: RetrievalTest) -> Iterator[
     Raises InputError for an unknown question, for a question without a relevant document, and if `k` exceeds the hits of the configuration.
     """
     _require_depth(own, test)
-    relevant = _relevant(own.run)
+    judged = own.run.judgements[own.run.judgements["relevance"] > 0]
+    relevant = {str(name): sorted(set(map(str, rows))) for name, rows in judged.groupby("query_id", sort=False)["doc_id"]}
     hits = own.run.of("hits", own.name).sort_values("rank").drop_duplicates(["query_id", "doc_id"])
     ranked = {str(name): list(documents) for name, documents in hits.groupby("query_id", sort=False)["doc_id"]}
     corpus = set(own.run.documents["doc_id"])
@@ -174,11 +170,6 @@ def _missing(wanted: Sequence[str], corpus: set[str]) -> str:
         near = meant(absent[0], sorted(corpus)) if len(absent) == 1 else ""
         return f"{listed(absent, _NAMED)} {'are' if len(absent) > 1 else 'is'} not in the corpus{near}"
     return f"{listed(wanted, _NAMED)} {'are' if len(wanted) > 1 else 'is'} not among the hits"
-
-
-def _relevant(run: RunTables) -> Mapping[str, list[str]]:
-    judged = run.judgements[run.judgements["relevance"] > 0]
-    return {str(name): sorted(set(map(str, rows))) for name, rows in judged.groupby("query_id", sort=False)["doc_id"]}
 
 
 def _questions(own: GatedConfiguration, test: RetrievalTest, relevant: Mapping[str, list[str]]) -> list[str]:

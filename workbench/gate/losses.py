@@ -15,9 +15,8 @@ from workbench.analysis.passages import passage_of, text_of
 from workbench.attribution.causes import CAUSES, EVIDENCE_CAUSES
 from workbench.core.formatting import listed
 from workbench.errors import InputError
-from workbench.gate.baseline import Baseline, differences
+from workbench.gate.baseline import Baseline, Differences, differences
 from workbench.gate.gated import question_values
-from workbench.gate.inputs import Differences
 from workbench.gate.ranked_spans import RankedSpan, RankedSpans, covered, distinct_documents, ranked_spans
 from workbench.gate.rules import Subject
 from workbench.metrics.names import Metric

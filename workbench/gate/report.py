@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from workbench.analysis.losses import QuestionLoss
-from workbench.gate.inputs import Differences
+from workbench.gate.baseline import Differences
 from workbench.statistics.gates import Decision
 
 RuleKind = Literal["specification", "inference", "baseline", "release", "plain baseline", "retrieval test"]

@@ -27,7 +27,6 @@ class PromptLayout:
 
     @property
     def headings(self) -> tuple[str, ...]:
-        """Return the names of the headings."""
         return tuple(name for name, _ in self.required)
 
 

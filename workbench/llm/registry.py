@@ -71,7 +71,6 @@ def client_of(settings: Mapping[str, Any]) -> ChatClient:
 
 
 def _variable(name: str) -> str | None:
-    """Return the value of a variable, or None if it is empty or missing."""
     return os.environ.get(name, "").strip() or None
 
 
@@ -107,5 +106,4 @@ class GgufChatModel(GgufModel):
     """The settings of a chat model in a GGUF file, which is run in this process."""
 
     def client(self) -> ChatClient:
-        """Return the client that runs the file."""
         return LocalClient(path=self.path, context_window=self.context_window, threads=self.threads)

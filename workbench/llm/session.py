@@ -71,12 +71,10 @@ class OutageRecord:
         self._guard = threading.Lock()
 
     def begin(self, client: str, concurrency: int) -> Outage:
-        """Return the state for a session."""
         with self._guard:
             return Outage.of(concurrency, client in self._down)
 
     def end(self, client: str, outage: Outage) -> None:
-        """Remember how a session ended."""
         with self._guard:
             (self._down.add if outage.lasts else self._down.discard)(client)
 

@@ -15,6 +15,7 @@ from workbench.metrics.coverage import Bools
 Source = Literal["ranking", "context", "answer", "judgement"]
 Family = Literal["documents", "hits", "chunks", "spans", "other", "answers"]
 LabelsRead = Literal["", "all", "retrieved"]
+SuiteTest = Literal["", "faithfulness", "context precision", "negative"]
 Comparison = Literal["", "words", "meaning", "label", "judge"]
 # The source of metrics that come from no publication.
 WORKBENCH = "Workbench"
@@ -88,6 +89,7 @@ class MetricDefinition:
     usual: an experiment that answers computes it if its file names no metrics.
     compares: how it compares the answer's content with the expected one. The report compares answers by the first such metric of a run.
     tasks: the judges' tasks that it reads. `thresholds`: those of the end-to-end test that it reads.
+    suite_test: the test of a RAG test suite that a rule on it is.
     """
 
     name: str
@@ -109,6 +111,7 @@ class MetricDefinition:
     compares: Comparison = ""
     tasks: tuple[Task, ...] = ()
     thresholds: tuple[str, ...] = ()
+    suite_test: SuiteTest = ""
 
     @property
     def not_applicable(self) -> str:

@@ -38,7 +38,6 @@ class PublishedFile:
 
     @property
     def address(self) -> str:
-        """Return the official address."""
         return f"{_HUB}/{self.repository}/resolve/main/{self.name}"
 
 

@@ -79,7 +79,6 @@ class ReplyTooLargeError(OSError):
         self.limit = limit
 
     def __str__(self) -> str:
-        """State the limit."""
         return f"more than {self.limit // 2**20} MB in one reply"
 
 
@@ -87,7 +86,6 @@ class CompressedReplyError(OSError):
     """A reply is compressed although the request refused that."""
 
     def __str__(self) -> str:
-        """Name the fault."""
         return "a compressed reply"
 
 
@@ -177,7 +175,6 @@ class LaneTransport(AsyncBaseTransport):
         return self._lanes[-1]
 
     async def aclose(self) -> None:
-        """Close all connections."""
         for lane in self._lanes:
             await lane.aclose()
 
@@ -190,7 +187,6 @@ class PoolTransport(HTTPTransport):
         super().__init__(limits=Limits(max_keepalive_connections=None, keepalive_expiry=_KEEP_ALIVE), **route.settings())
 
     def handle_request(self, request: Request) -> Response:
-        """Send a request on a free connection or a new one."""
         self._route.check(request)
         response = super().handle_request(request)
         assert isinstance(response.stream, SyncByteStream)

@@ -85,7 +85,6 @@ class ServedModel(Component, ABC):
 
     @property
     def label(self) -> str:
-        """Describe the model for errors."""
         return f"{self.stage} {self.kind!r}: {self.model} at {self.address}"
 
     @property

@@ -9,7 +9,7 @@ import pandas as pd
 import scipy
 
 from workbench.metrics.coverage import Floats
-from workbench.monitor.alerts.settings import LIMITS, TAIL
+from workbench.monitor.alerts.settings import CARDS, LIMITS, TAIL
 from workbench.monitor.alerts.signals import version_names, versions_of
 from workbench.monitor.judging import JudgeErrors, estimate
 from workbench.monitor.log.summary import BEFORE, TODAY, WEEK
@@ -26,7 +26,6 @@ _MOST_SLICES = 20
 # Fewer earlier days have no usual range.
 _FEWEST_DAYS = 3
 _MEASURES = {alert.name: alert for alert in LIMITS if alert.column not in ("score", "lost")}
-_LOWER_IS_WORSE = ("faithfulness", "similarity")
 SLICED = ("faithfulness", "no_results")
 _DRAWN = ("id", "cluster", "logged", "stratum", "probability", "reason")
 COLUMNS = ("by", "group", "measure", "period", "value", "low", "high", "n", "of", "verdict")
@@ -176,7 +175,7 @@ def _with_verdicts(found: pd.DataFrame, changed: int | None) -> pd.DataFrame:
             low, high = usual_range(days, changed) if row["by"] == "all" else (np.inf, -np.inf)
             # Without a usual range, of NaN, no value is outside it.
             if (rises or falls) and (days.iloc[-1] < low or days.iloc[-1] > high):
-                found.loc[place, "verdict"] = "worse" if falls == (row["measure"] in _LOWER_IS_WORSE) else "better"
+                found.loc[place, "verdict"] = "worse" if falls != CARDS[row["measure"]].in_points else "better"
     return found
 
 

@@ -19,8 +19,8 @@ from workbench.judging.base import Judge, Judgement
 from workbench.judging.claims.base import SplitRequest
 from workbench.judging.settings import Judging
 from workbench.monitor.sampling import REFUSED
+from workbench.pipeline.stages.judging.judged_stage import claims_of, judgements_of
 from workbench.pipeline.stages.judging.judgements import judgement_requests
-from workbench.pipeline.stages.judging.requests import claims_of, judgements_of
 from workbench.pipeline.stages.judging.verdicts import support_requests, unsupported
 from workbench.records import Passage, Query
 from workbench.statistics.intervals import Interval

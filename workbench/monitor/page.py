@@ -15,6 +15,7 @@ from workbench.core.files import read_regular
 from workbench.core.formatting import capitalised, count, listed, plural
 from workbench.errors import InputError
 from workbench.monitor.alerts.detect import NEEDS, AlertTest
+from workbench.monitor.alerts.settings import CARDS
 from workbench.monitor.alerts.signals import THINNED
 from workbench.monitor.alerts.state import Alert, read_state
 from workbench.monitor.comparison import CHANGE, SLICED, daily, keyed, usual_range
@@ -24,8 +25,6 @@ from workbench.monitor.log.summary import BEFORE, TODAY, WEEK
 from workbench.monitor.log.summary import COLUMNS as SUMMARISED
 from workbench.monitor.page_parts import (
     TAILS,
-    TITLES,
-    WORSE,
     alert_blocks,
     amount,
     difference,
@@ -36,7 +35,7 @@ from workbench.monitor.page_parts import (
     limit_text,
     slice_blocks,
 )
-from workbench.monitor.pass_record import ALERTS, COMPARISON, PASS, SUMMARY, PassRecord, read_pass_table
+from workbench.monitor.pass_record import COMPARISON, PASS, STATE, SUMMARY, PassRecord, read_pass_table
 from workbench.report.model import Badge, Headline, Indicator, Indicators, Lines, Prose, Report, Section, Sparkline, Summary
 from workbench.report.render.html import write_page
 from workbench.report.render.notebook import Shown, show
@@ -46,8 +45,6 @@ PAGE = "monitoring.html"
 # Measures whose values are in the summary of the log; their differences are those of a share.
 _SUMMARISED = {"latency": "seconds_p95", "cost": "cost"}
 _ALWAYS = ("faithfulness", "no_results", "similarity", "latency", "feedback")
-# A support or a similarity has an interval from 20 values on, if they are not only 0 and 1.
-_SCORES = ("faithfulness", "similarity")
 _NO_INTERVAL, _NAME = "no interval: fewer than 5 conversations, or equal values", 40
 _READING = (
     "Bands are the range of last week's days, of those before the last change of a version if there are three; dashed lines are the limits of alerts, and "
@@ -139,7 +136,7 @@ class MonitoringView:
         if self.comparison.empty:
             return "No alert is open, and no question of the log has a time."
         worse = [name for name in self._known if self._row(name, CHANGE)["verdict"] == "worse"]
-        if worse := [WORSE[name] for name in worse] or self._worse_slices():
+        if worse := [CARDS[name].worse for name in worse] or self._worse_slices():
             return f"No alert is open, but against last week, {listed(worse)} today."
         if not any(one.observations for one in self.about.tested):
             return f"No alert is open, and {self._untested()}"
@@ -155,7 +152,7 @@ class MonitoringView:
         for (by, group, measure, _), row in self._rows.items():
             if by != "all" and row["verdict"] == "worse":
                 slices.setdefault(measure, []).append(f"{by} {group}")
-        return [f"{WORSE[measure]} in {listed([excerpt(name, _NAME) for name in names], 3)}" for measure, names in slices.items()]
+        return [f"{CARDS[measure].worse} in {listed([excerpt(name, _NAME) for name in names], 3)}" for measure, names in slices.items()]
 
     def _untested(self) -> str:
         if any(NEEDS in one.untested for one in self.about.tested):
@@ -206,7 +203,7 @@ class MonitoringView:
         """The measures that are shown: refusals and cost only if they are known."""
         if self.comparison.empty:
             return []
-        return [name for name in TITLES if name in _ALWAYS or self._row(name, TODAY)["n"] or self._row(name, WEEK)["n"]]
+        return [name for name in CARDS if name in _ALWAYS or self._row(name, TODAY)["n"] or self._row(name, WEEK)["n"]]
 
     @cached_property
     def _rows(self) -> dict[tuple[str, str, str, str], dict[str, Any]]:
@@ -216,7 +213,7 @@ class MonitoringView:
         return self._rows["all", "", measure, period]
 
     def _title(self, name: str) -> str:
-        return capitalised(self.about.support) if name == "faithfulness" and self.about.support else TITLES[name]
+        return capitalised(self.about.support) if name == "faithfulness" and self.about.support else CARDS[name].title
 
     def _state(self, name: str) -> Badge:
         statuses = {one.status for one in self.open if one.first.alert == name}
@@ -261,14 +258,14 @@ class MonitoringView:
         if not pd.isna(change["low"]):
             yield " ".join((*difference(name, change), TAILS.get(name, ""))).strip()
         elif not pd.isna(change["value"]):
-            few = name in _SCORES and min(self._row(name, period)["n"] for period in (TODAY, WEEK)) < FEWEST_SCORES
+            # A support or a similarity has an interval from 20 values on, if they are not only 0 and 1.
+            few = not CARDS[name].in_points and min(self._row(name, period)["n"] for period in (TODAY, WEEK)) < FEWEST_SCORES
             which = {"faithfulness": "judged answers", "similarity": "questions with a score"}.get(name, "")
             yield f"no interval: fewer than {FEWEST_SCORES} {which} or 5 conversations" if few else _NO_INTERVAL
         if not pd.isna(change["low"]) and self._usual(name) is None:
             yield "no verdict: fewer than 3 earlier days with a value"
         known, of = int(now["n"]), int(now["of"])
-        unit = {"faithfulness": "judged", "feedback": "rated", "similarity": "with a score"}.get(name, "known")
-        yield plural(of, "question") if known == of else f"{count(known)} of {plural(of, 'question')} {unit}"
+        yield plural(of, "question") if known == of else f"{count(known)} of {plural(of, 'question')} {CARDS[name].unit}"
         yield limit_text(name, tested)
 
 
@@ -295,13 +292,13 @@ def load_monitoring(folder: str | Path = "outputs/monitoring") -> MonitoringView
         raise InputError(
             f"{place} has no results of workbench monitor", "run workbench monitor LOG, and give the folder that it wrote"
         ) from error
-    return MonitoringView(place, about, read_state(place / ALERTS).alerts, comparison, summary)
+    return MonitoringView(place, about, read_state(place / STATE).alerts, comparison, summary)
 
 
 def _check_rows(comparison: pd.DataFrame, summary: pd.DataFrame) -> None:
     """Raise ValueError if a row is missing that the page shows, or if a period is not a day."""
     known = keyed(comparison)
-    slices = {(by, group, SLICED) for by, group, _, _ in known} - {("all", "", SLICED)} | ({("all", "", tuple(TITLES))} if known else set())
+    slices = {(by, group, SLICED) for by, group, _, _ in known} - {("all", "", SLICED)} | ({("all", "", tuple(CARDS))} if known else set())
     needed = {(by, group, name, period) for by, group, names in slices for name in names for period in (TODAY, WEEK, CHANGE)}
     rows = summary[summary["by"] == "period"]
     counted = {(period, name) for period in rows["group"].unique() for name in ("questions", "conversations")}

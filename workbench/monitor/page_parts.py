@@ -11,11 +11,11 @@ import pandas as pd
 from workbench.core.display import excerpt
 from workbench.core.formatting import capitalised, count, interval, listed, number, plural, share, shortened, signed
 from workbench.monitor.alerts.detect import AlertTest, RaisedAlert, began, counted
-from workbench.monitor.alerts.settings import LIMITS
+from workbench.monitor.alerts.settings import ALERTS, CARDS, LimitAlert
 from workbench.monitor.alerts.state import Alert
 from workbench.monitor.comparison import CHANGE, keyed
 from workbench.monitor.log.summary import TODAY, WEEK
-from workbench.monitor.pass_record import ALERTS, COMPARISON, PassRecord
+from workbench.monitor.pass_record import COMPARISON, STATE, PassRecord
 from workbench.report.cells import Scale, count_cell, key_of, value_cell, words
 from workbench.report.model import Block, Cell, Collapsible, Column, Lines, Prose, Row, Table, Term, Terms
 
@@ -49,7 +49,7 @@ def alert_blocks(alerts: Sequence[Alert], about: PassRecord, folder: Path) -> li
     more = sum(one.status == "resolved" for one in alerts) - _MOST_RESOLVED
     shown = ordered[:-more] if more > 0 else ordered
     found: list[Block] = [_alert(one, about, folder, opened=one is shown[0]) for one in shown]
-    found += [Prose(f"{plural(more, 'older resolved alert')} in {ALERTS}.")] if more > 0 else []
+    found += [Prose(f"{plural(more, 'older resolved alert')} in {STATE}.")] if more > 0 else []
     note = "Values are of conversations, and the times of changes are estimates. A value when its alert is raised rather overstates the change. A version that changed before an alert need not be its reason."
     return [*found, Prose(note)] if found else [Prose("No alert was raised so far.")]
 
@@ -70,7 +70,7 @@ def _alert(one: Alert, about: PassRecord, folder: Path, opened: bool) -> Collaps
     ids = shortened(first.evidence[:_MOST_EVIDENCE], _ID)
     asked = [f"{excerpt(about.queries.get(name, '–'), _QUESTION)} ({short})" for name, short in ids.items()]
     blocks: list[Block] = [*([Terms(terms)] if terms else []), *([Lines(asked)] if asked else [])]
-    title = capitalised(WORSE.get(first.alert, first.about))
+    title = capitalised(_meaning(first))
     return Collapsible(title, blocks, "; ".join(notes), "alert" if is_open else "resolved", opened and is_open)
 
 
@@ -135,7 +135,7 @@ def left_out(about: PassRecord) -> list[str]:
     reasons: dict[str, list[str]] = {}
     for one in about.tested:
         if one.untested:
-            reasons.setdefault(one.untested, []).append(TITLES.get(one.alert, one.alert.replace("_", " ")).lower())
+            reasons.setdefault(one.untested, []).append(_title(one.alert).lower())
     lines = [f"Not tested: {'; '.join(names)} ({why})." for why, names in reasons.items()]
     lines += [f"Not judged, of the whole log: {plural(number, 'question')}, {reason}." for reason, number in about.skipped.items()]
     return [*lines, *map(capitalised, about.left_out)] or ["Every alert was tested, and every question was read and judged."]
@@ -156,33 +156,22 @@ def labelling_blocks(about: PassRecord, folder: Path) -> list[Block]:
     return [Prose(line), Terms([Term("Command", shlex.join(command), code=True)])]
 
 
-TITLES = {
-    "faithfulness": "Support of answers",
-    "no_results": "Without results",
-    "similarity": "First-hit similarity",
-    "latency": "Latency, p95",
-    "feedback": "Negative feedback",
-    "refusals": "Refused",
-    "cost": "Cost of a question",
-}
-# The meaning of an alert, or of a difference for the worse.
-WORSE = {
-    "faithfulness": "answers are less supported by their passages",
-    "no_results": "more questions are without results",
-    "lost_results": "known questions lost their results or their first document",
-    "similarity": "first hits are less similar",
-    "latency": "more answers are slow",
-    "feedback": "more feedback is negative",
-    "refusals": "more questions are refused",
-    "cost": "more questions are costly",
-    "drift": "people ask about new subjects",
-    "off_topic": "more questions are off the topics of the reference",
-    "vectors": "the embedder is another one",
-}
-_POINTS = tuple(alert.name for alert in LIMITS if alert.kind in ("share", "tail"))
 # Of latency and cost, differences are those of a share.
 TAILS = {"latency": "of answers slower than last week's p95", "cost": "of questions dearer than last week's p95"}
 _LONGEST_CHANGE = 100
+
+
+def _title(name: str) -> str:
+    return CARDS[name].title if name in CARDS else name.replace("_", " ")
+
+
+def _meaning(alert: RaisedAlert) -> str:
+    return ALERTS[alert.alert].worse if alert.alert in ALERTS else alert.about
+
+
+def _in_points(name: str) -> bool:
+    alert = ALERTS.get(name)
+    return isinstance(alert, LimitAlert) and alert.in_points
 
 
 def amount(measure: str, value: float) -> str:
@@ -203,8 +192,8 @@ def seconds(value: float) -> str:
 
 def difference(measure: str, row: Mapping[str, Any]) -> tuple[str, str]:
     """Format a difference and its interval. Those of shares are in points; of latency and cost it is that of a share."""
-    factor, digits = (100, 1) if measure in _POINTS else (1, 3)
-    unit = " points" if measure in _POINTS and not math.isnan(row["value"]) else ""
+    factor, digits = (100, 1) if _in_points(measure) else (1, 3)
+    unit = " points" if _in_points(measure) and not math.isnan(row["value"]) else ""
     bounds = "" if math.isnan(row["low"]) else interval(row["low"] * factor, row["high"] * factor, digits)
     return f"{signed(row['value'] * factor, digits)}{unit}", bounds
 
@@ -226,7 +215,7 @@ def raised_text(alert: RaisedAlert) -> str:
 
 
 def _level(measure: str, value: float) -> str:
-    return share(value, 1) if measure in _POINTS else number(value, 2)
+    return share(value, 1) if _in_points(measure) else number(value, 2)
 
 
 def when(time: int, until: int) -> str:
@@ -247,7 +236,7 @@ def happened(alerts: Sequence[RaisedAlert], until: int) -> str:
     """Summarise open alerts: their meanings, when they began, and the last change of a version before each."""
     groups: dict[tuple[str, str], list[str]] = {}
     for alert in alerts:
-        groups.setdefault((change_text(alert, until), when(alert.since, until)), []).append(WORSE.get(alert.alert, alert.about))
+        groups.setdefault((change_text(alert, until), when(alert.since, until)), []).append(_meaning(alert))
     parts: dict[str, list[str]] = {}
     for (change, time), names in groups.items():
         parts.setdefault(change, []).append(f"since {time}, {listed(list(dict.fromkeys(names)))}")

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from workbench.core.files import read_regular
 from workbench.monitor.alerts.detect import AlertTest, Nanoseconds
 
-ALERTS, PASS, COMPARISON, SUMMARY = "alerts.json", "pass.json", "comparison.parquet", "summary.parquet"
+STATE, PASS, COMPARISON, SUMMARY = "alerts.json", "pass.json", "comparison.parquet", "summary.parquet"
 _TEXTS, _NUMBERS = ("by", "group", "measure", "period", "verdict"), ("value", "low", "high", "total")
 _Count = Annotated[int, Field(ge=0, lt=2**63)]
 

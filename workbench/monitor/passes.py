@@ -3,15 +3,19 @@
 import io
 import json
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 from pydantic import ValidationError
 
 from workbench.answering.base import AnswerResources
@@ -21,8 +25,10 @@ from workbench.core.formatting import count, plural
 from workbench.datasets.sources import recognise
 from workbench.embedding.static import StaticEmbedder
 from workbench.errors import InputError
+from workbench.gate.checklist.audit import AlertEvidence, LogEvidence
 from workbench.generation.passages import EMBEDDER
 from workbench.llm.session import CallResources
+from workbench.metrics.coverage import Bools
 from workbench.monitor.alerts.channels import append_alert, prometheus
 from workbench.monitor.alerts.detect import DetectedAlerts, detect
 from workbench.monitor.alerts.signals import COLUMNS as SIGNALS
@@ -33,8 +39,8 @@ from workbench.monitor.judging import JudgeErrors, LogEstimate, estimate, evalua
 from workbench.monitor.log.fields import FIELDS
 from workbench.monitor.log.reading import LoggedQuestions
 from workbench.monitor.log.summary import READ, summarise
-from workbench.monitor.page import write_monitoring
-from workbench.monitor.pass_record import ALERTS, COMPARISON, PASS, SUMMARY, PassRecord, WorthLabelling
+from workbench.monitor.page import load_monitoring, write_monitoring
+from workbench.monitor.pass_record import COMPARISON, PASS, STATE, SUMMARY, PassRecord, WorthLabelling
 from workbench.monitor.sampling import COLUMNS, NO_BUDGET, draw, outline, skipped
 from workbench.monitor.selection import select
 from workbench.monitor.settings import MonitorSettings
@@ -118,7 +124,7 @@ def monitor(path: str | Path, folder: str | Path, settings: MonitorSettings | No
     """
     settings, folder = settings or MonitorSettings(), Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    with lock(folder / ALERTS):
+    with lock(folder / STATE):
         _require_same_log(Path(path), folder)
         questions, remarks = open_log(Path(path), folder)
         summary, table, outlined = read_log(questions)
@@ -129,13 +135,13 @@ def monitor(path: str | Path, folder: str | Path, settings: MonitorSettings | No
         embedder = StaticEmbedder()
         changes, earlier = _changes(table)
         comparison = compare_days(table, drawn, evaluations, errors, changes[-1][0] if changes else None)
-        watch = detect(table, settings.limits(), _scores(evaluations, drawn), partial(_encoded, embedder))
-        state, news = update(read_state(folder / ALERTS), watch, settings.limits())
+        watch = detect(table, settings.limits(), _scores(evaluations, drawn), lambda texts: np.asarray(embedder.encode(texts, "query")))
+        state, news = update(read_state(folder / STATE), watch, settings.limits())
         channels: dict[str, Any] = {"file": partial(append_alert, folder / NEWS)} | (
             {"webhook": settings.webhook} if settings.webhook else {}
         )
         state, failures = deliver(state, channels)
-        write_state(folder / ALERTS, state)
+        write_state(folder / STATE, state)
         write_text(folder / METRICS, prometheus(state, watch))
         for name, written in ((SUMMARY, summary), (EVALUATIONS, evaluations), (COMPARISON, comparison)):
             write_atomically(folder / name, written.to_parquet)
@@ -170,10 +176,10 @@ def _require_same_log(path: Path, folder: Path) -> None:
 
 def acknowledge_alert(folder: Path, name: str) -> None:
     """Mark an open alert as acknowledged. Raises InputError if no alert with this id is open."""
-    if not (folder / ALERTS).exists():
+    if not (folder / STATE).exists():
         raise InputError(f"{folder} has no alerts", "run workbench monitor first, or give the --name and the --outputs of its results")
-    with lock(folder / ALERTS):
-        write_state(folder / ALERTS, acknowledge(read_state(folder / ALERTS), name))
+    with lock(folder / STATE):
+        write_state(folder / STATE, acknowledge(read_state(folder / STATE), name))
         if (folder / PASS).exists():
             write_monitoring(folder)
 
@@ -304,10 +310,6 @@ def _scores(evaluations: pd.DataFrame, drawn: pd.DataFrame) -> pd.DataFrame:
     return found[["id", "metric", "score", "uniform", "time"]]
 
 
-def _encoded(embedder: StaticEmbedder, texts: Sequence[str]) -> Any:
-    return np.asarray(embedder.encode(texts, "query"))
-
-
 def _estimated(one: LogEstimate) -> str:
     interval = one.interval
     bounds = f" [{interval.low:.3f}, {interval.high:.3f}]"
@@ -315,3 +317,56 @@ def _estimated(one: LogEstimate) -> str:
         bounds = f" (no interval: fewer than {FEWEST_SCORES} scores or {FEWEST_FOR_INTERVAL} conversations)"
     unscored = "".join(f", {count(number)} unscored: {why}" for why, number in one.unscored.items())
     return f"{one.name} {interval.value:.3f}{bounds} from {count(interval.n)} of {count(one.of)} questions{unscored}"
+
+
+_STEPS = ("embedding_seconds", "retrieval_seconds", "generation_seconds")
+
+
+def log_evidence(path: Path) -> LogEvidence:
+    """Read a log: how many questions lack each field that the checklist asks for. Raises InputError if it cannot be read.
+
+    A question that failed has no answer and need not have a time of the model. A question without hits has no ids and scores.
+    """
+    with TemporaryDirectory() as folder:
+        try:
+            questions = open_log(path, Path(folder))[0]
+        except InputError:  # without a question, or none of a log
+            questions = LoggedQuestions(path)
+        return _log_evidence(path, questions)
+
+
+def _log_evidence(path: Path, questions: LoggedQuestions) -> LogEvidence:
+    lacking, total, feedback = Counter[str](), 0, 0
+    for batch in questions.batches(("hits", "answer", "error", *_STEPS, "configuration", "versions", "feedback")):
+        known = {name: batch.column(name).is_valid().to_numpy(zero_copy_only=False) for name in batch.schema.names}
+        failed = pc.not_equal(batch.column("error").fill_null(""), "").to_numpy(zero_copy_only=False)
+        has = {
+            "hits": known["hits"] | failed,
+            **{f"hits.{name}": _in_every_hit(batch.column("hits"), name) for name in ("doc_id", "score")},
+            "answer": known["answer"] | failed,
+            **{name: known[name] | failed for name in _STEPS},
+            "configuration or versions": known["configuration"] | known["versions"],
+        }
+        total += len(batch)
+        feedback += int(pc.sum(pc.greater(pc.list_value_length(batch.column("feedback")), 0)).as_py() or 0)
+        lacking.update({name: int((~fine).sum()) for name, fine in has.items()})
+    return LogEvidence(path, total, {name: number for name, number in lacking.items() if number}, feedback, questions.counts.lines())
+
+
+def alert_evidence(folder: Path) -> AlertEvidence:
+    """Read which alerts the last pass over a log tested, and which were ever raised. Raises InputError without a pass."""
+    view = load_monitoring(folder)
+    # A score of support is no faithfulness.
+    tested = {one.alert: one for one in view.about.tested if one.alert != "faithfulness" or view.about.support == "faithfulness"}
+    limits = {name: one.limit for name, one in tested.items() if one.limit is not None}
+    raised = Counter(alert.first.alert for alert in view.raised if alert.first.alert in tested)
+    score = view.about.support if view.about.support != "faithfulness" else ""
+    return AlertEvidence(folder, {name: one.observations for name, one in tested.items()}, limits, raised, score)
+
+
+def _in_every_hit(hits: pa.ListArray, name: str) -> Bools:
+    """Mark the questions (n) of which each hit has a field."""
+    fine = np.ones(len(hits), dtype=np.bool_)
+    unknown = hits.flatten().field(name).is_null().to_numpy(zero_copy_only=False)
+    fine[pc.list_parent_indices(hits).to_numpy(zero_copy_only=False)[unknown]] = False
+    return fine

@@ -56,7 +56,6 @@ class ForkedProcess:
         return 0
 
     def wait(self) -> int:
-        """Return the exit code of a process that has ended."""
         return 0
 
     def send_signal(self, number: int) -> None:
@@ -65,7 +64,6 @@ class ForkedProcess:
             self._process.send_signal(number)
 
     def kill(self) -> None:
-        """End the process immediately."""
         self.send_signal(signal.SIGKILL)
 
 

@@ -1,9 +1,9 @@
-"""The contexts, answers and judgements of a variant, as metrics and the causes of failed answers read them."""
+"""The contexts, answers and judgements of a variant, as metrics and the causes of failed answers read them. All metrics share them."""
 
 import json
 import math
 from collections.abc import Sequence
-from functools import lru_cache, partial
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -15,14 +15,9 @@ from workbench.judging.base import TASKS, Judgement, Task
 from workbench.metrics.case import AnswerJudgements, Answers, Case, Contexts, Judgements, VariantParts
 from workbench.metrics.inputs import Retrieved
 from workbench.pipeline.configuration import Configuration
-from workbench.pipeline.context import RunContext
+from workbench.pipeline.context import RunContext, memoised_by_run
 from workbench.pipeline.stage_results import StageResults, result_id
-from workbench.pipeline.stages.answering.answers import answer_rows
-from workbench.pipeline.stages.answering.contexts import passages_of
-from workbench.pipeline.stages.answering.outcomes import outcomes_of
-from workbench.pipeline.stages.judging.judge_tests import FAILED, trust_in
-from workbench.pipeline.stages.judging.judged_stage import JudgedStage
-from workbench.pipeline.stages.judging.verdicts import OVERLAP, SUPPORT
+from workbench.pipeline.stored_answers import FAILED, OVERLAP, SUPPORT, answer_rows, outcomes_of, passages_of, trust_in
 from workbench.records import Variant
 from workbench.storage.result_store import StoredResult
 from workbench.storage.vector_cache import VectorCache
@@ -40,7 +35,7 @@ def answered_case(results: StageResults, variant: Variant, ranking: Retrieved | 
         answers = _answers(run, results.configuration, contexts, given, of_model)
     if "judge_tests" in results.entries:
         judgements = _judgements(run, results.of("judge_tests", Variant(), SUPPORT), *_judged_results(results, variant))
-    answered = VariantParts(variant, _contexts(contexts, run.labels.queries), answers, judgements)
+    answered = VariantParts(variant, _contexts(run, contexts), answers, judgements)
     return Case(run.labels, ranking, run.spans, answered=answered)
 
 
@@ -58,12 +53,12 @@ def _judged_results(
     return results.of("claims", variant), verdicts, judgements
 
 
-@lru_cache(maxsize=_VARIANTS)
-def _contexts(entry: StoredResult, queries: int) -> Contexts:
-    """Return the contexts of a variant, cached as answers and judgements are, so that all metrics share them."""
-    passages, about = passages_of(entry), entry.table("contexts").set_index("query").reindex(range(queries))
+@memoised_by_run(_VARIANTS)
+def _contexts(run: RunContext, entry: StoredResult) -> Contexts:
+    queries = range(run.labels.queries)
+    passages, about = passages_of(entry), entry.table("contexts").set_index("query").reindex(queries)
     return Contexts(
-        passages=[passages.get(query, ()) for query in range(queries)],
+        passages=[passages.get(query, ()) for query in queries],
         reasons=about["reason"].fillna("").tolist(),
         gold=about["gold"].eq(True).to_numpy(np.bool_),
         relevant=about["relevant"].fillna(0).to_numpy(np.float64),
@@ -72,7 +67,7 @@ def _contexts(entry: StoredResult, queries: int) -> Contexts:
     )
 
 
-@lru_cache(maxsize=_VARIANTS)
+@memoised_by_run(_VARIANTS)
 def _answers(
     run: RunContext, configuration: Configuration, contexts: StoredResult, answers: StoredResult, of_model: tuple[StoredResult, ...]
 ) -> Answers:
@@ -101,7 +96,7 @@ def _embedded(cache: VectorCache, texts: Sequence[str]) -> NDArray[np.float32]:
     return np.asarray(vectors / np.where(norms > 0, norms, 1), dtype=np.float32)
 
 
-@lru_cache(maxsize=_VARIANTS)
+@memoised_by_run(_VARIANTS)
 def _judgements(
     run: RunContext,
     tested: StoredResult,
@@ -127,7 +122,7 @@ def _judgements(
         )
         for query in range(run.labels.queries)
     ]
-    judging, role = JudgedStage.judging(run), trust_in(tested)
+    judging, role = run.required_judging, trust_in(tested)
     judge = judging.support
     measured = f": {role.reason}" if judge.gives_verdicts else ""
     untested = FAILED if judge.gives_verdicts and role.failed_calls else ""

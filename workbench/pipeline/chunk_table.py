@@ -59,7 +59,6 @@ class Chunks(LazySequence[Chunk]):
 
     @property
     def ids(self) -> Sequence[str]:
-        """Return the chunks' ids."""
         return LazySequence(len(self), lambda rows: [chunk.chunk_id for chunk in self[rows]])
 
     @property

@@ -33,7 +33,6 @@ class TargetGenerator(Generator):
     target: Target
 
     def identity(self) -> Any:
-        """Return the identity of the target."""
         return [self.version, self.target.identity()]
 
     def answer(self, requests: Sequence[AnswerRequest], resources: AnswerResources) -> Iterator[tuple[int, Answer]]:
@@ -91,7 +90,6 @@ class PipelineConfiguration:
 
     @property
     def pipeline(self) -> "PipelineConfiguration":
-        """Return the configuration itself."""
         return self
 
     def system(self, build: "Callable[[PipelineConfiguration], T]") -> Target | T:
@@ -209,17 +207,14 @@ class TargetConfiguration:
 
     @property
     def name(self) -> str:
-        """Return the name of the target."""
         return self.target.name
 
     @property
     def targets(self) -> tuple[Target, ...]:
-        """Return the target."""
         return (self.target,)
 
     @property
     def takes_context(self) -> bool:
-        """Return whether the target answers from a given context."""
         return self.target.takes_context
 
     @property
@@ -230,23 +225,19 @@ class TargetConfiguration:
         )
 
     def system(self, build: Callable[[PipelineConfiguration], T]) -> Target | T:
-        """Return the target."""
         return self.target
 
     @property
     def components(self) -> Mapping[str, Component]:
-        """Return the target, and the packing of the contexts that it is given."""
         packed = {"context": self.context} if self.context and self.takes_context else {}
         return {"target": self.target, **packed}
 
     @property
     def named_code(self) -> tuple[str, ...]:
-        """Return the functions and programs that asking the target runs."""
         return code_named_by(self.components.values())
 
     @property
     def k(self) -> int:
-        """Return how many hits are asked for."""
         return self.target.k
 
     @property
@@ -260,7 +251,6 @@ class TargetConfiguration:
 
     @property
     def fields(self) -> dict[str, Any]:
-        """Return the settings in the table `configurations`."""
         unknown = dict.fromkeys(("size", "overlap", "embedding", "pooling", "window", "rewrite", "rerank", "pool"))
         return {"chunking": "target", "tokens_counted": "model", "enrich": False, "retrieval": "target", **unknown}
 

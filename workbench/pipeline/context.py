@@ -1,11 +1,13 @@
 """The run context of stages: a dataset, its metrics and the workspace for results."""
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field, fields
+from functools import cached_property, wraps
 from pathlib import Path
-from typing import Literal, Self
+from typing import Any, Concatenate, Literal, ParamSpec, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +18,7 @@ from workbench.core.fingerprint import fingerprint
 from workbench.datasets.checks import corpus_fingerprint
 from workbench.datasets.filters import matches
 from workbench.embedding.base import Usage
+from workbench.errors import RunError
 from workbench.judging.base import Judge, Task
 from workbench.judging.settings import Judging
 from workbench.llm.session import CallBudget, CallLimits, CallResources
@@ -29,6 +32,9 @@ from workbench.storage.call_cache import CallCache
 from workbench.storage.remote_store import RemoteStore, is_url, mirror_of
 from workbench.storage.result_store import Store, StoredResult
 from workbench.storage.vector_cache import VectorCache
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -69,7 +75,6 @@ class Workspace:
 
     @cached_property
     def store(self) -> Store:
-        """Return the store of stage results."""
         return RemoteStore(self.url, self.store_root) if self.url else Store(self.store_root)
 
     @cached_property
@@ -82,18 +87,38 @@ class Workspace:
 
     @cached_property
     def vectors(self) -> VectorCache:
-        """Return the cache of text vectors."""
         return VectorCache(self.store_root / "vectors.sqlite")
 
     @cached_property
     def calls(self) -> CallCache:
-        """Return the cache of replies of models."""
         return CallCache(self.store_root / "calls.sqlite")
 
     @property
     def indexes(self) -> Path:
-        """Return the folder of the Chroma indexes."""
         return self.outputs / ".indexes"
+
+
+class RunMemo:
+    """Values that several results of a run are made from, by the function that made them and its arguments. Threads share it."""
+
+    def __init__(self) -> None:
+        self._values: dict[str, OrderedDict[Hashable, Any]] = {}
+        self._guard = threading.Lock()
+
+    def value(self, function: str, arguments: Hashable, make: Callable[[], T], most: int) -> T:
+        """Return the value of a function for its arguments, made if it is not among the `most` latest of the function."""
+        with self._guard:
+            values = self._values.setdefault(function, OrderedDict())
+            if arguments in values:
+                values.move_to_end(arguments)
+                known: T = values[arguments]
+                return known
+        made = make()
+        with self._guard:
+            values[arguments] = made
+            while len(values) > most:
+                values.popitem(last=False)
+        return made
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +129,7 @@ class RunContext:
     `indexed` no Chroma index is built or measured. Without a `primary` metric, results are not explained. `average` counts equally in means.
     Without `allow_code`, configurations that name functions have no keys and so no results. `variants` are the conditions, perturbations
     and repeats of answers, and `limits` those of their calls. `slices` are crossed, each of several fields.
-    Answers are judged by those of `judging`, None without answers.
+    Answers are judged by those of `judging`, None without answers. `memo` has the latest values of functions that are `memoised_by_run`.
     """
 
     workspace: Workspace
@@ -120,11 +145,30 @@ class RunContext:
     limits: CallLimits = field(default_factory=CallLimits)
     slices: tuple[tuple[str, ...], ...] = ()
     judging: Judging | None = None
+    memo: RunMemo = field(default_factory=RunMemo, init=False, repr=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Another process derives its own tables from the dataset.
+        return type(self), tuple(getattr(self, each.name) for each in fields(self) if each.init)
 
     @property
     def judges(self) -> Mapping[Task, Judge]:
         """Return the judge of each task. Empty without judges."""
         return self.judging.judges if self.judging else {}
+
+    def judge_of(self, task: str) -> tuple[Task, Judge]:
+        """Return a task with its judge. Raises RunError if it has none."""
+        for name, judge in self.judges.items():
+            if name == task:
+                return name, judge
+        raise RunError(f"the run has no judge of {task}", "run the sweep again")
+
+    @property
+    def required_judging(self) -> Judging:
+        """Return the judges of the run. Raises RunError if it has none."""
+        if self.judging is None:
+            raise RunError("the run has no judges", "run the sweep again")
+        return self.judging
 
     @property
     def judged_conditions(self) -> tuple[str, ...]:
@@ -136,7 +180,6 @@ class RunContext:
 
     @property
     def judged_variants(self) -> tuple[Variant, ...]:
-        """Return the variants whose answers are judged."""
         return tuple(variant for variant in self.variants if variant.condition in self.judged_conditions)
 
     @cached_property
@@ -172,7 +215,7 @@ class RunContext:
 
     @property
     def answer_resources(self) -> AnswerResources:
-        """Return what generators share: the cache of vectors, the cache and budget of calls, and the documents."""
+        """Return the resources that generators share: the cache of vectors, the cache and budget of calls, and the documents."""
         return AnswerResources(self.workspace.vectors, self.calls, self.dataset.documents)
 
     @cached_property
@@ -205,3 +248,17 @@ class RunContext:
     def chunks(self, entry: StoredResult) -> Chunks:
         """Return the chunks of a finished stage `chunks`, creating each record on access."""
         return Chunks(self.dataset.documents, entry.table("chunks"))
+
+
+def memoised_by_run(most: int) -> Callable[[Callable[Concatenate[RunContext, P], T]], Callable[Concatenate[RunContext, P], T]]:
+    """Keep the `most` latest values of a function in the memo of the run, which is its first argument."""
+
+    def decorate(function: Callable[Concatenate[RunContext, P], T]) -> Callable[Concatenate[RunContext, P], T]:
+        @wraps(function)
+        def memoised(run: RunContext, /, *arguments: P.args, **options: P.kwargs) -> T:
+            name = f"{function.__module__}.{function.__qualname__}"
+            return run.memo.value(name, (arguments, *options.items()), lambda: function(run, *arguments, **options), most)
+
+        return memoised
+
+    return decorate

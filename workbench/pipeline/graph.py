@@ -1,15 +1,15 @@
 """The sweep as a graph of stages, which determines keys, plans, runs, workers' tasks, timings and the history."""
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
-from typing import Any
+from typing import Any, NamedTuple
 
 from workbench.core.fingerprint import fingerprint, require_unchanged
 from workbench.core.imported_functions import require_permission
-from workbench.errors import InputError, RunError
+from workbench.errors import InputError, RunError, is_panic
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.registry import STAGES
@@ -17,6 +17,55 @@ from workbench.pipeline.stage import Inputs, Node, Stage
 from workbench.pipeline.stage_results import Entries, StageResults
 from workbench.records import Variant
 from workbench.storage.result_store import StoredResult
+
+
+class PlannedNode(NamedTuple):
+    """A result that a configuration needs, with its key and whether it is stored. Its `error` is why it has no key."""
+
+    node: Node
+    key: str
+    stored: bool
+    error: Exception | None = None
+
+
+@dataclass(frozen=True)
+class NodePlan:
+    """The results that configurations need, by the name of the configuration, as they were when the plan was made."""
+
+    nodes: Mapping[str, Sequence[PlannedNode]]
+
+    @cached_property
+    def _by_node(self) -> Mapping[Node, PlannedNode]:
+        return {planned.node: planned for nodes in self.nodes.values() for planned in nodes}
+
+    def is_stored(self, node: Node) -> bool:
+        return self._by_node[node].stored
+
+    def reused(self, configuration: Configuration) -> dict[str, bool]:
+        """Return whether all results of each stage of a configuration were stored."""
+        reused: dict[str, bool] = {}
+        for planned in self.nodes[configuration.name]:
+            reused[planned.node.stage] = reused.get(planned.node.stage, True) and planned.stored
+        return reused
+
+    def check(self, configurations: Sequence[Configuration], stages: Collection[str] | None = None) -> None:
+        """Raise the first error of a result without a key."""
+        for configuration in configurations:
+            for planned in self.nodes[configuration.name]:
+                if planned.error and (stages is None or planned.node.stage in stages):
+                    raise planned.error
+
+    def missing(self, configurations: Sequence[Configuration], stages: Collection[str] | None = None) -> dict[str, list[PlannedNode]]:
+        """Return the results of each configuration that were not stored and that no earlier configuration needs, without those that have no key."""
+        counted, missing = set[tuple[str, str]](), dict[str, list[PlannedNode]]()
+        for configuration in configurations:
+            nodes = missing.setdefault(configuration.name, [])
+            for planned in self.nodes[configuration.name]:
+                wanted = not planned.stored and not planned.error and (stages is None or planned.node.stage in stages)
+                if wanted and (planned.node.stage, planned.key) not in counted:
+                    counted.add((planned.node.stage, planned.key))
+                    nodes.append(planned)
+        return missing
 
 
 class Graph:
@@ -89,21 +138,27 @@ class Graph:
     def _identity(self, node: Node) -> list[Any]:
         return [*self.stages[node.stage].identity(node, self.run), node.part]
 
-    def _check(self, node: Node) -> None:
-        require_unchanged(f"the stage {node.stage}", self._identities[node], self._identity(node))
-
     def task(self, node: Node) -> str:
         """Name the task that computes a result. Equal results share a name."""
         return f"{node.stage}-{self.key(node)}"
 
     def is_stored(self, node: Node) -> bool:
-        """Return whether a result is in the store."""
         return self.stages[node.stage].is_stored(self.key(node), self.run)
+
+    def plan(self, configurations: Sequence[Configuration]) -> NodePlan:
+        """Return every result that the configurations need, with its key and whether it is stored now."""
+        return NodePlan({each.name: list(map(self._planned, self.nodes(each))) for each in configurations})
+
+    def _planned(self, node: Node) -> PlannedNode:
+        try:
+            return PlannedNode(node, self.key(node), self.is_stored(node))
+        except Exception as error:  # an unconverted model has no key yet; a sweep reports every other error
+            return PlannedNode(node, "", False, error)
 
     def obtain(self, node: Node, entries: Entries | None = None) -> StoredResult:
         """Return a result from the store or from `incomplete`, computing it if necessary. See `inputs` for `entries`.
 
-        Raises RunError if the code of a component calls `sys.exit`, which must not end the other configurations or a worker.
+        Raises RunError if the code of a component calls `sys.exit` or panics, which must not end the other configurations or a worker.
         """
         if known := self.incomplete.get(self.task(node)):
             return known
@@ -112,6 +167,10 @@ class Graph:
             return self.stages[node.stage].obtain(inputs)
         except SystemExit as error:
             raise RunError(f"the stage {node.stage} called sys.exit({error.code!r})", "let its component raise an error") from error
+        except BaseException as error:
+            if not is_panic(error):
+                raise
+            raise RunError(f"native code of the stage {node.stage} panicked: {error}", "leave out the text that it fails on") from error
 
     def inputs(self, node: Node, entries: Entries | None = None, key: str = "") -> Inputs:
         """Return the inputs of a node, obtaining those that `entries` lacks. Only a stage that stores its result needs the node's `key`."""
@@ -120,7 +179,11 @@ class Graph:
             known = (entries or {}).get(need.stage, {}).get(need.result_id)
             obtained.setdefault(need.stage, {})[need.result_id] = known or self.obtain(need, entries)
         given = _with_provided(obtained, node.configuration)
-        return Inputs(self.run, node.configuration, given, node, key, lambda: self._pending(node), lambda: self._check(node))
+
+        def check() -> None:
+            require_unchanged(f"the stage {node.stage}", self._identities[node], self._identity(node))
+
+        return Inputs(self.run, node.configuration, given, node, key, lambda: self._pending(node), check)
 
     def _pending(self, node: Node) -> list[Inputs]:
         pending = []
@@ -147,7 +210,6 @@ class Graph:
         return StageResults(self.run, configuration, _with_provided(entries, configuration))
 
     def fingerprint(self, configuration: Configuration) -> str:
-        """Hash the keys of all results of a configuration."""
         return fingerprint([self.key(node) for node in self.nodes(configuration)])
 
     def settings(self, configuration: Configuration) -> dict[str, str]:

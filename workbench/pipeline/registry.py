@@ -8,9 +8,7 @@ from workbench.pipeline.stages.answering.answers import AnswersStage
 from workbench.pipeline.stages.answering.contexts import ContextsStage
 from workbench.pipeline.stages.chunks import ChunksStage
 from workbench.pipeline.stages.explanations import ChunkFaultsStage, ExplanationsStage
-from workbench.pipeline.stages.feedback import FeedbackStage
 from workbench.pipeline.stages.hits import HitsStage
-from workbench.pipeline.stages.index import IndexStage
 from workbench.pipeline.stages.judging.answer_causes import AnswerCausesStage
 from workbench.pipeline.stages.judging.claims import ClaimsStage
 from workbench.pipeline.stages.judging.judge_tests import JudgeTestsStage
@@ -18,9 +16,9 @@ from workbench.pipeline.stages.judging.judgements import JudgementsStage
 from workbench.pipeline.stages.judging.verdicts import VerdictsStage
 from workbench.pipeline.stages.reranked import NeighboursStage, RerankedStage
 from workbench.pipeline.stages.responses import ResponsesStage
-from workbench.pipeline.stages.rewritten import RewrittenStage, RewrittenVectorsStage
+from workbench.pipeline.stages.rewritten import FeedbackStage, RewrittenStage, RewrittenVectorsStage
 from workbench.pipeline.stages.scores import ScoresStage
-from workbench.pipeline.stages.vectors import QueriesStage, VectorsStage
+from workbench.pipeline.stages.vectors import IndexStage, QueriesStage, VectorsStage
 
 _BUILTIN: dict[str, Stage] = {
     stage.name: stage

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from workbench.answering.base import AnswerRequest, Generator
+from workbench.answering.base import AnswerRequest
 from workbench.answering.prompt_tokens import prompt_tokens
 from workbench.answering.refusals import is_refusal
-from workbench.context.context_packing import ContextPacking, PackedContext, pack_context
+from workbench.context.context_packing import ContextPacking, pack_context
 from workbench.context.delivered_slices import with_neighbours
 from workbench.context.question_labels import passage_of
 from workbench.core.display import excerpt, table_html
@@ -18,8 +18,8 @@ from workbench.embedding.embed import MemoryVectorCache
 from workbench.errors import InputError, RunError
 from workbench.pipeline.configuration import PipelineConfiguration
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.searched_queries import SearchedQueries
-from workbench.records import Answer, Hit, Passage, Query, Variant
+from workbench.pipeline.search import SearchedQueries
+from workbench.records import Hit, Passage, Query, Variant
 from workbench.retrieval.base import Corpus, DocumentFilters, QueryBatch, SearchDepth
 from workbench.retrieval.reranked import reranked
 from workbench.rewriting.base import FeedbackRewriter, TextRewriter, expanded_queries
@@ -111,21 +111,13 @@ def single_answer(question: Query, hits: Sequence[Hit], configuration: PipelineC
     generator = configuration.answering
     if generator is None:
         raise InputError("the pipeline answers no questions", "give it answering=, such as wb.ExtractiveGenerator()")
-    packed = _packed(question, hits, configuration.context or ContextPacking(), generator)
+    candidates = [passage_of(hit.document, hit.start, hit.end) for hit in hits]
+    prompt = prompt_tokens(generator, generator.overhead(question.text))
+    packed = pack_context(candidates, configuration.context or ContextPacking(), prompt)
     request = AnswerRequest(question, packed.passages, Variant())
     ((_, answer),) = generator.answer([request], run.answer_resources)
     if answer.error:
         raise RunError(f"the question has no answer: {answer.error}")
-    return _made(question, packed, answer)
-
-
-def _packed(question: Query, hits: Sequence[Hit], packing: ContextPacking, generator: Generator) -> PackedContext:
-    prompt = prompt_tokens(generator, generator.overhead(question.text))
-    candidates = [passage_of(hit.document, hit.start, hit.end) for hit in hits]
-    return pack_context(candidates, packing, prompt)
-
-
-def _made(question: Query, packed: PackedContext, answer: Answer) -> SingleAnswer:
     return SingleAnswer(
         question.text,
         answer.text,

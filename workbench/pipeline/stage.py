@@ -30,7 +30,6 @@ class Node:
 
     @property
     def result_id(self) -> str:
-        """Return the name of the result among those of its stage."""
         return result_id(self.variant, self.part)
 
 
@@ -143,7 +142,6 @@ class Stage(ABC):
         return inputs.run.workspace.store.obtain(self.name, inputs.key, compute)
 
     def is_stored(self, key: str, run: RunContext) -> bool:
-        """Return whether the result is in the store."""
         return run.workspace.store.has(self.name, key)
 
     def embedder(self, configuration: Configuration) -> Embedder | None:

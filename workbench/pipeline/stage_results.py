@@ -11,11 +11,15 @@ import pandas as pd
 from workbench.context.packing import BudgetCut, pack
 from workbench.core.formatting import in_words
 from workbench.embedding.base import NO_WINDOW
+from workbench.metrics.case import Case
+from workbench.metrics.evaluate import document_depths
+from workbench.metrics.inputs import Retrieved
 from workbench.models.tokenizers import Ints
 from workbench.pipeline.chunk_table import slice_numbers
 from workbench.pipeline.configuration import Configuration
-from workbench.pipeline.context import RunContext
+from workbench.pipeline.context import RunContext, memoised_by_run
 from workbench.records import Variant
+from workbench.retrieval.rank import Floats
 from workbench.storage.result_store import StoredResult
 
 # Finished results by stage and result id.
@@ -36,7 +40,7 @@ class StageResults:
     entries: Entries
 
     def entry(self, stage: str) -> StoredResult:
-        """Return the result of a stage that stores a single one. Raises KeyError if there is none."""
+        """Return the result of a stage that stores a single one. Raises KeyError without one."""
         return self.entries[stage][""]
 
     def of(self, stage: str, variant: Variant, part: str = "") -> StoredResult:
@@ -58,7 +62,6 @@ class StageResults:
 
     @cached_property
     def chunks_table(self) -> pd.DataFrame:
-        """Return the table `chunks`."""
         return self.entry("chunks").table("chunks")
 
     @property
@@ -132,3 +135,22 @@ class StageResults:
         hits, chunks = self.ranked("hits"), self.chunks_table
         rows, tokens = hits["chunk"].to_numpy(np.int64), chunks["tokens"].to_numpy(np.int64)
         return pack(hits["query"].to_numpy(np.int64), slice_numbers(chunks)[rows], tokens[rows], k, budget)
+
+
+def retrieved(configuration: Configuration, chunks: StoredResult, hits: StoredResult, search: str = "") -> Retrieved:
+    """Return the results of a search, by default the evaluated one. Only an exact search sees all scores, over which the spread is taken."""
+    search = search or configuration.evaluated
+    names = hits.values("searches")["names"]
+    spread: Floats = hits.table(f"{'exact' if 'exact' in names else search}_about")["spread"].to_numpy(np.float64)
+    tables = chunks.table("chunks"), hits.table(f"{search}_hits"), hits.table(f"{search}_ranking")
+    return Retrieved(*tables, spread, whole_index="chunks" not in configuration.provided)
+
+
+def ranking_case(results: StageResults, search: str = "") -> Case:
+    """Return the case of a search. All metrics share it, so that intermediate tables are computed once."""
+    return _case(results.run, results.configuration, results.entry("chunks"), results.final_hits, search)
+
+
+@memoised_by_run(2)
+def _case(run: RunContext, configuration: Configuration, chunks: StoredResult, hits: StoredResult, search: str) -> Case:
+    return Case(run.labels, retrieved(configuration, chunks, hits, search), run.spans, document_depths(run.metrics))

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -12,6 +12,7 @@ from workbench.metrics.inputs import Labels, Retrieved
 from workbench.models.tokenizers import Ints
 from workbench.records import Document, TargetHit
 from workbench.retrieval.rank import Floats
+from workbench.storage.result_store import StoredResult
 from workbench.targets.asking import TargetReply
 from workbench.targets.base import Target
 from workbench.targets.matching import HitMatcher
@@ -34,16 +35,6 @@ NO_TEXT = "the target returns neither text nor positions"
 UNMATCHED, UNPLACED = "a hit cannot be matched with the documents", "a hit matched a document but not a place in it"
 
 
-class Responses(Protocol):
-    """The tables and values of the stage `responses`, stored or not."""
-
-    def table(self, name: str) -> pd.DataFrame:
-        """Return a table by its name."""
-
-    def values(self, name: str) -> Any:
-        """Return values by their name."""
-
-
 @dataclass(frozen=True)
 class TargetResponses:
     """The tables and values of the stage `responses`, by name, before they are stored."""
@@ -52,11 +43,9 @@ class TargetResponses:
     contents: Mapping[str, Any]
 
     def table(self, name: str) -> pd.DataFrame:
-        """Return a table by its name."""
         return self.tables[name]
 
     def values(self, name: str) -> Any:
-        """Return values by their name."""
         return self.contents[name]
 
     @property
@@ -66,13 +55,18 @@ class TargetResponses:
         return Retrieved(chunks, hits, ranking, about["spread"].to_numpy(np.float64), whole_index=False)
 
 
+# The tables and values of the stage `responses`, stored or not.
+Responses: TypeAlias = StoredResult | TargetResponses
+
+
 def responses_of(
     target: Target, replies: Mapping[str, Sequence[TargetReply]], documents: Sequence[Document], labels: Labels
 ) -> TargetResponses:
     """Match the replies to all questions with the documents. `replies` are those of the operations `search`, `answer` or both."""
     matcher, answers = HitMatcher(documents, target.match), replies.get("answer", ())
     searched = replies["search" if target.searches else "answer"]
-    returned = _returned([(place, _found(reply)) for place, reply in enumerate(searched)], matcher)
+    found = [reply.hits if reply.answer is None else reply.answer.sources or () for reply in searched]
+    returned = _returned(list(enumerate(found)), matcher)
     sources = [(place, reply.answer.sources) for place, reply in enumerate(answers) if reply.answer and reply.answer.sources is not None]
     chunks = _chunk_rows(returned, labels)
     hits, ranking = _hit_rows(returned, chunks, labels)
@@ -95,10 +89,6 @@ def responses_of(
         "searches": {"names": ["exact"], "index_bytes": 0, "overlap": None},
     }
     return TargetResponses(tables, contents)
-
-
-def _found(reply: TargetReply) -> Sequence[TargetHit]:
-    return reply.hits if reply.answer is None else reply.answer.sources or ()
 
 
 def _failures(replies: Sequence[TargetReply]) -> pd.DataFrame:
@@ -151,17 +141,12 @@ def _hit_rows(returned: pd.DataFrame, chunks: pd.DataFrame, labels: Labels) -> t
     numbers = chunks[_SLICE].assign(chunk=np.arange(len(chunks)))
     ranked = _slices_of(returned, np.diff(labels.offsets) - 1).assign(score=_scores(returned))
     hits = ranked.merge(numbers, on=_SLICE).sort_values(["query", "rank"], kind="stable", ignore_index=True)
-    # An unknown document counts as one of its own.
-    known = returned.assign(
-        score=_scores(returned), named=np.where(returned["doc"] >= 0, returned["doc"].astype(str), "?" + _name(returned))
-    )
+    # An unknown document counts as another document.
+    names = "?" + returned["doc_id"].where(returned["doc_id"] != "", returned["text"])
+    known = returned.assign(score=_scores(returned), named=np.where(returned["doc"] >= 0, returned["doc"].astype(str), names))
     documents = known.drop_duplicates(["query", "named"])
     documents = documents.assign(rank=documents.groupby("query").cumcount() + 1).reset_index(drop=True)
     return hits[["query", "rank", "chunk", "score"]], documents[["query", "rank", "doc", "score"]]
-
-
-def _name(returned: pd.DataFrame) -> "pd.Series[str]":
-    return returned["doc_id"].where(returned["doc_id"] != "", returned["text"])
 
 
 def _scores(returned: pd.DataFrame) -> "pd.Series[float]":

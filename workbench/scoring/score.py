@@ -74,11 +74,9 @@ class Scores(AdvisedNames):
         return float(self.table["value"].iloc[names.index(str(metric))])
 
     def __iter__(self) -> Iterator[str]:
-        """Iterate over the names of the metrics."""
         return iter(self.table["metric"].tolist())
 
     def __len__(self) -> int:
-        """Return the number of metrics."""
         return len(self.table)
 
     def __repr__(self) -> str:

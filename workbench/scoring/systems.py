@@ -14,7 +14,7 @@ from workbench.llm.session import CallResources
 from workbench.metrics.evaluate import evaluate
 from workbench.metrics.inputs import Labels
 from workbench.metrics.names import Metric
-from workbench.pipeline.stages.hits import metric_depth
+from workbench.pipeline.search import metric_depth
 from workbench.pipeline.target_tables import Responses, gives_text, responses_of, without_unscored
 from workbench.records import Dataset, TargetHit
 from workbench.retrieval.base import SearchDepth
@@ -36,7 +36,6 @@ class EnoughHits:
 
     @classmethod
     def for_metrics(cls, metrics: Sequence[Metric], dataset: Dataset) -> Self:
-        """Return the test for these metrics."""
         return cls(metric_depth(metrics), dataset)
 
     @property

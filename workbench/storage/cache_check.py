@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, NamedTuple
 from workbench.core.formatting import plural
 from workbench.core.progress import ProgressBar
 from workbench.errors import StoreError
-from workbench.storage.findings import Finding
+from workbench.storage.folder_check import Finding
 from workbench.storage.sqlite_cache import (
     KEY_BYTES,
     SQLITE_ERRORS,

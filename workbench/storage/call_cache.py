@@ -13,15 +13,13 @@ from workbench.storage.sqlite_cache import KEY_BYTES, CacheFormat, SqliteCache
 
 
 def _value_faults(values: Sequence[bytes]) -> dict[int, str]:
-    return {place: "its reply is no JSON" for place, value in enumerate(values) if not _is_json(value)}
-
-
-def _is_json(value: bytes) -> bool:
-    try:
-        json.loads(value)
-    except (ValueError, RecursionError):
-        return False
-    return True
+    faults: dict[int, str] = {}
+    for place, value in enumerate(values):
+        try:
+            json.loads(value)
+        except (ValueError, RecursionError):
+            faults[place] = "its reply is no JSON"
+    return faults
 
 
 CALLS = CacheFormat("call cache", "reply", "replies", "requested again", "replies", 1, _value_faults, "checked_vectors")
@@ -67,7 +65,6 @@ class CallCache(SqliteCache):
         self._waiting = {key: value for key, value in self._waiting.items() if key not in batch}
 
     def present(self, keys: Sequence[str]) -> set[str]:
-        """Return the keys that have a value."""
         key_of = {row_key(key): key for key in keys}
         return {key_of[key] for key in self._present(list(key_of))}
 

@@ -1,16 +1,57 @@
 """Check a folder of finished results: `<key>/` with a manifest, `<key>.tmp/` while it is written, `<key>.lock` while it is computed."""
 
+import os
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import shutil
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from filelock import FileLock, Timeout
 
 from workbench.core.progress import ProgressBar
 from workbench.errors import error_line
-from workbench.storage.findings import Finding, delete, left_alone, left_by_killed
+
+# A process on another machine that shares the folder may be writing a younger file, or about to lock one that it has just created.
+_IN_USE_SECONDS = 3_600
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Damage, something unused, or something stuck that cannot be repaired: `what` it is and the `action` that it needs."""
+
+    state: Literal["damage", "unused", "stuck"]
+    what: str
+    action: str
+
+
+def left_by_killed(path: Path) -> Finding:
+    """Return the finding of a file or folder that a killed process was writing."""
+    return Finding("unused", f"{path} was left by a process that was killed", "deleted")
+
+
+def left_alone(paths: Iterable[Path]) -> Iterator[tuple[Path, os.stat_result]]:
+    """Yield the files and folders that nobody has changed for a long time, in order, with their status. Links are not followed."""
+    for path in sorted(paths):
+        try:
+            status = path.lstat()
+        except FileNotFoundError:
+            continue
+        if time.time() - status.st_mtime >= _IN_USE_SECONDS:
+            yield path, status
+
+
+def delete(path: Path) -> None:
+    """Delete a file, a folder or a link, which may be gone already."""
+    with suppress(FileNotFoundError):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+
 
 # Names with a key. WORKBENCH_STORE can be a folder that has other files too.
 _RESULT = re.compile(r"[0-9a-f]{32}(\.[a-z.]+)?")
@@ -55,7 +96,7 @@ class FolderCheck:
 
     def _settle(self, path: Path, repair: bool) -> Finding | None:
         """Delete a folder under its lock if `repair`, and return the damage, or None for the work of a running sweep."""
-        with _locked(_lock_of(path), repair) as free:
+        with _locked(path.with_name(f"{path.name.removesuffix('.tmp')}.lock"), repair) as free:
             # A sweep may have made it again in the meantime.
             finding = self._finding(path)
             if finding is None or finding.state == "stuck":
@@ -79,10 +120,6 @@ class FolderCheck:
                     if repair:
                         delete(path)
                     yield Finding("unused", f"{path} belongs to nothing", "deleted")
-
-
-def _lock_of(path: Path) -> Path:
-    return path.with_name(f"{path.name.removesuffix('.tmp')}.lock")
 
 
 @contextmanager

@@ -16,9 +16,9 @@ from workbench.core.environment import advice, cache_folder
 from workbench.core.fingerprint import file_digest, fingerprint
 from workbench.errors import InputError, StoreError, WorkbenchError
 from workbench.printable import passwords_of, printable
-from workbench.storage.entry_manifest import MANIFEST, EntryManifest
 from workbench.storage.layout import MARK, check_mark, mark_text, read_mark
 from workbench.storage.result_store import ResultWriter, Store, StoredResult
+from workbench.storage.stored_files import MANIFEST, EntryManifest
 
 # Digits of the digest in the name of an uploaded file, enough for unique names.
 _DIGITS = 32

@@ -24,9 +24,8 @@ from filelock import FileLock
 
 from workbench.core.files import store_errors, sync, write_atomically, write_text
 from workbench.errors import StoreError, error_line
-from workbench.storage.entry_manifest import MANIFEST, EntryManifest, verified_manifest
 from workbench.storage.layout import MARK, check_mark, mark_text
-from workbench.storage.stored_files import StoredFiles, digest, write_through
+from workbench.storage.stored_files import MANIFEST, EntryManifest, StoredFiles, digest, verified_manifest, write_through
 
 __all__ = ["MANIFEST", "ResultWriter", "Store", "StoredResult"]
 
@@ -49,7 +48,6 @@ class StoredResult:
 
     @property
     def complete(self) -> bool:
-        """Return whether nothing is lacking."""
         return _INCOMPLETE not in self.files
 
     def table(self, name: str) -> pd.DataFrame:
@@ -101,7 +99,6 @@ class ResultWriter:
     folder: Path
 
     def table(self, name: str, table: pd.DataFrame) -> None:
-        """Add a table."""
         table.to_parquet(self.folder / f"{name}.parquet", index=False)
 
     def tables(self, name: str, parts: Iterable[pd.DataFrame]) -> None:
@@ -114,7 +111,6 @@ class ResultWriter:
                 writer.write_table(rows)
 
     def array(self, name: str, array: np.ndarray[Any, Any]) -> None:
-        """Add an array."""
         np.save(self.folder / f"{name}.npy", array, allow_pickle=False)
 
     def mapped(self, name: str, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:

@@ -62,7 +62,6 @@ class CacheFormat:
     old_table: str = ""
 
     def counted(self, n: int) -> str:
-        """Return a number of items in words."""
         return plural(n, self.item, self.items)
 
     def row_fault(self, row: Row) -> str:
@@ -74,7 +73,6 @@ class CacheFormat:
         return "" if digest == digest_of(key, value) else "its digest does not match"
 
     def faults(self, rows: Sequence[Row]) -> dict[int, str]:
-        """Return the faults of rows by their places."""
         faults = {place: fault for place, row in enumerate(rows) if (fault := self.row_fault(row))}
         intact = [place for place in range(len(rows)) if place not in faults]
         return faults | {intact[number]: fault for number, fault in self.value_faults([rows[place][1] for place in intact]).items()}

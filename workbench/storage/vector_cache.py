@@ -62,9 +62,7 @@ class VectorCache(SqliteCache):
             raise StoreError(f"a vector cannot be cached for key {shown_key(keys[place])}: {fault}", "check the embedder")
         self._insert([(key, vector.astype(FLOAT).tobytes()) for key, vector in zip(keys, vectors, strict=True)])
 
-    def present(self, keys: Sequence[bytes]) -> set[bytes]:
-        """Return the keys that have a vector."""
-        return self._present(keys)
+    present = SqliteCache._present
 
     def get(self, keys: Sequence[bytes], dimension: int = 0) -> dict[bytes, Vectors]:
         """Return the vectors of those keys that have one, each float32 (dimension), by default the dimension that most of them have.

@@ -1,6 +1,7 @@
 """Collect a test for each rule of an experiment's gate. Collection reads the experiment; the sweep runs with the first test."""
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,22 +9,43 @@ from typing import Any
 import pytest
 
 from workbench.api.freshness import check_freshness
-from workbench.core.formatting import plural
+from workbench.core.formatting import aligned, plural
 from workbench.errors import WorkbenchError
 from workbench.gate.gated import GatedConfiguration
 from workbench.gate.render import gate_lines
 from workbench.gate.report import RuleResult, outcome_of
-from workbench.gate.rules import Subject
+from workbench.gate.rules import BaselineComparison, Floor, RetrievalTest, Rule, Subject
+from workbench.metrics.names import Metric
 from workbench.printable import printable_line
 from workbench.records import Dataset
 from workbench.statistics.gates import Decision
 from workbench.suite.fixtures import plain_errors
-from workbench.suite.kinds import OUTCOME, TEST, SuiteTest, kind_of
 from workbench.suite.rag_suite import RagSuite, ingesting_target, suite_of
 from workbench.targets.freshness.cases import CASES, FreshnessData, read_freshness
 from workbench.targets.freshness.report import FreshnessReport
 from workbench.targets.freshness.verdicts import contained, contains
-from workbench.testing.assertions.means import worst_questions
+from workbench.testing.assertions.scores import worst_questions
+
+# The tests of a RAG suite, each with what it shows of a system and the line of the key `gate` that adds one.
+TESTS: Mapping[str, tuple[str, str]] = {
+    "faithfulness": ("answers say what the passages say", 'rules: ["faithfulness >= 0.85"]'),
+    "context precision": ("the context contains little else", 'rules: ["context_precision_judged@5 >= 0.7"]'),
+    "negative": ("what is not in the documents is refused, and what is irrelevant is not found", 'rules: ["refusal_rate >= 0.9"]'),
+    "retrieval unit": ("a question finds its document", "retrieval_tests: [{k: 5}]"),
+    "stale data": ("old values are gone after an update", "stale: FOLDER"),
+}
+_OTHER = "other rules"
+# The properties of a test's report, which processes of pytest-xdist send to the one that prints.
+TEST, OUTCOME = "rag_test", "rag_outcome"
+_COUNTS = ("passed", "failed", "undecided", "error")
+
+
+def suite_test(rule: Rule) -> str:
+    """Return the test that a rule is. A retrieval unit test for an absent document is negative."""
+    if isinstance(rule, RetrievalTest):
+        return "negative" if rule.absent else "retrieval unit"
+    subject = rule.subject if isinstance(rule, Floor | BaselineComparison) else None
+    return (Metric.parse(subject.metric).definition.suite_test if subject else "") or _OTHER
 
 
 class UndecidedWarning(pytest.PytestWarning):
@@ -37,11 +59,11 @@ class ExperimentFile(pytest.File):
         """Yield a test for each rule. Raises ExperimentError with every fault of the file."""
         settings = suite_of(self.config).settings
         # One of several equal rules is enough.
-        kinds: dict[str, SuiteTest] = {rule.id: kind_of(rule) for rule in settings.rules}
+        tests = {rule.id: suite_test(rule) for rule in settings.rules}
         if settings.stale:
-            kinds[stale_rule(settings.stale)] = "stale data"
-        for name, kind in kinds.items():
-            yield RuleItem.from_parent(self, name=name, kind=kind)
+            tests[stale_rule(settings.stale)] = "stale data"
+        for name, test in tests.items():
+            yield RuleItem.from_parent(self, name=name, test=test)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *args: Any) -> Any:
         """Report an error of Workbench by its lines."""
@@ -53,18 +75,18 @@ class ExperimentFile(pytest.File):
 class RuleItem(pytest.Item):
     """The test of a rule, whose name is its id. It is an error if the rule cannot be checked, and fails if the rule fails or is undecided."""
 
-    def __init__(self, *, kind: SuiteTest, **names: Any) -> None:
+    def __init__(self, *, test: str, **names: Any) -> None:
         super().__init__(**names)
         self.add_marker("rag")
-        self.user_properties += [(TEST, kind), (OUTCOME, "error")]
-        self._kind = kind
+        self.user_properties += [(TEST, test), (OUTCOME, "error")]
+        self._test = test
         self._results: Sequence[RuleResult] = ()
 
     def setup(self) -> None:
         """Check the rule. The first test sweeps."""
         suite = suite_of(self.config)
         with plain_errors():
-            self._results = [stale_result(suite)] if self._kind == "stale data" else suite.results(self.name)
+            self._results = [stale_result(suite)] if self._test == "stale data" else suite.results(self.name)
 
     def runtest(self) -> None:
         """Fail unless every result passes."""
@@ -101,14 +123,13 @@ def failure_lines(suite: RagSuite, results: Sequence[RuleResult]) -> list[str]:
         lines.append(f"and {len(wrong) - _MOST_TESTS} more")
     if len(results) > 1:
         lines.insert(0, f"{plural(len(wrong), 'question')} of {len(results)}")
-    lines += _lowest(suite, wrong[0]) if wrong[0].metric else []
+    if wrong[0].metric:
+        own, subject = (
+            GatedConfiguration(suite.tables, suite.gate.configuration),
+            Subject(wrong[0].metric, wrong[0].slice, wrong[0].condition),
+        )
+        lines += worst_questions(own, subject, wrong[0].limit)
     return [printable_line(line) for line in lines]
-
-
-def _lowest(suite: RagSuite, result: RuleResult) -> Iterator[str]:
-    """Return the questions with the worst values of a rule's metric."""
-    own = GatedConfiguration(suite.tables, suite.gate.configuration)
-    return worst_questions(own, Subject(result.metric, result.slice, result.condition), result.limit)
 
 
 _OUTCOMES = {"passed": Decision.PASS, "failed": Decision.FAIL, "unscored": Decision.UNDECIDED}
@@ -163,3 +184,24 @@ def _result(suite: RagSuite, outcome: Decision, reason: str, n: int) -> RuleResu
         reason=reason,
         n=n,
     )
+
+
+def suite_table(reports: Iterable[pytest.TestReport]) -> list[str]:
+    """Return a row for each of the five tests, with its counts, or the line that adds it. Also without any test of a rule, so that none is missed."""
+    counts: dict[str, Counter[str]] = {}
+    for report in reports:
+        properties = dict(report.user_properties)
+        # A test that passes has a report of its setup too.
+        if TEST in properties and (report.when == "call" or report.failed):
+            counts.setdefault(str(properties[TEST]), Counter())[str(properties[OUTCOME])] += 1
+    rows: list[tuple[str, ...]] = [("test", *_COUNTS, "")]
+    for test, (shows, line) in TESTS.items():
+        found = counts.get(test)
+        rows.append((test, *_cells(found), shows if found else f"not in the gate; add {line}"))
+    if other := counts.get(_OTHER):
+        rows.append((_OTHER, *_cells(other), ""))
+    return aligned(rows)
+
+
+def _cells(found: Counter[str] | None) -> list[str]:
+    return [str(found[name]) if found and found[name] else "–" for name in _COUNTS]

@@ -25,11 +25,39 @@ from workbench.gate.rules import GateSettings
 from workbench.pipeline.configuration import Configuration
 from workbench.records import Dataset
 from workbench.results.run_tables import RunTables
-from workbench.suite.options import SuiteOptions
 from workbench.targets.base import Target
 from workbench.testing.assertions.systems import pipeline_of
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class SuiteOptions:
+    """Options of `pytest --rag-experiment`. `session` is the id that all processes of pytest-xdist share, empty without them."""
+
+    experiment: Path
+    outputs: Path
+    overrides: tuple[str, ...]
+    configuration: str | None
+    baseline: Path | None
+    warn_undecided: bool
+    allow_code: bool
+    session: str
+
+    @classmethod
+    def of(cls, config: pytest.Config) -> "SuiteOptions":
+        """Read the options of a session."""
+        baseline = config.getoption("rag_baseline")
+        return cls(
+            experiment=Path(config.getoption("rag_experiment")),
+            outputs=Path(config.getoption("rag_outputs")),
+            overrides=tuple(config.getoption("rag_set")),
+            configuration=config.getoption("rag_configuration"),
+            baseline=Path(baseline) if baseline else None,
+            warn_undecided=config.getoption("rag_warn_undecided"),
+            allow_code=config.getoption("rag_allow_code"),
+            session=str(getattr(config, "workerinput", {}).get("testrunuid", "")),
+        )
 
 
 @dataclass(eq=False)

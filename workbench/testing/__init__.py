@@ -8,8 +8,7 @@ Test a RAG system: `assert_recall(results, 0.8)` and the other assertions take t
 """
 
 from workbench.testing.assertions.behaviour import assert_absent, assert_fresh, assert_refuses
-from workbench.testing.assertions.end_to_end import assert_end_to_end
-from workbench.testing.assertions.means import assert_faithful, assert_recall
+from workbench.testing.assertions.scores import assert_end_to_end, assert_faithful, assert_recall
 from workbench.testing.chunkers import CHUNKER_LAWS, check_chunker
 from workbench.testing.embedders import EMBEDDER_LAWS, check_embedder
 from workbench.testing.generators import GENERATOR_LAWS, check_generator

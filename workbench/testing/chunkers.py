@@ -9,7 +9,7 @@ import numpy as np
 from workbench.chunking.base import Chunker
 from workbench.models.tokenizers import count, input_lengths, special_tokens, tokenise
 from workbench.records import Chunk, Document
-from workbench.testing.law import check_all, given, law, shown
+from workbench.testing.law import Laws, given, shown
 from workbench.testing.settings import SETTING_LAWS, every_setting_is_part_of_the_identity
 
 Documents = Sequence[Document]
@@ -75,7 +75,10 @@ DOCUMENTS = (
 )
 
 
-@law
+CHUNKER_LAWS = Laws(Chunker)
+
+
+@CHUNKER_LAWS
 def chunks_are_slices_of_their_document(chunker: Chunker, documents: Documents = DOCUMENTS) -> Iterator[str]:
     """A chunk is a slice [start, end) of its document's text, in code points, with the document's id."""
     for document, chunk in _every_chunk(chunker, documents):
@@ -85,7 +88,7 @@ def chunks_are_slices_of_their_document(chunker: Chunker, documents: Documents =
             yield f"{_on(document)}, a chunk is [{chunk.start}, {chunk.end}) of {len(document.text)} characters"
 
 
-@law
+@CHUNKER_LAWS
 def no_chunk_is_blank(chunker: Chunker, documents: Documents = DOCUMENTS) -> Iterator[str]:
     """No chunk consists of blanks only, and a blank document has no chunks."""
     for document, chunk in _every_chunk(chunker, (*documents, *BLANK_DOCUMENTS)):
@@ -93,7 +96,7 @@ def no_chunk_is_blank(chunker: Chunker, documents: Documents = DOCUMENTS) -> Ite
             yield f"{_on(document)}, the chunk [{chunk.start}, {chunk.end}) is {shown(text)}"
 
 
-@law
+@CHUNKER_LAWS
 def chunks_are_ordered_by_start(chunker: Chunker, documents: Documents = DOCUMENTS) -> Iterator[str]:
     """Chunks are ordered by their start."""
     for document in documents:
@@ -102,7 +105,7 @@ def chunks_are_ordered_by_start(chunker: Chunker, documents: Documents = DOCUMEN
             yield f"{_on(document)}, the chunks start at {shown(starts)}"
 
 
-@law
+@CHUNKER_LAWS
 def chunks_are_distinct(chunker: Chunker, documents: Documents = DOCUMENTS) -> Iterator[str]:
     """No slice of a document is a chunk twice."""
     for document in documents:
@@ -111,7 +114,7 @@ def chunks_are_distinct(chunker: Chunker, documents: Documents = DOCUMENTS) -> I
             yield f"{_on(document)}, there are several chunks {repeated[0]}"
 
 
-@law
+@CHUNKER_LAWS
 def every_character_is_in_a_chunk(chunker: Chunker, documents: Documents = DOCUMENTS) -> Iterator[str]:
     """Every character that is not blank is in a chunk, unless the class sets `covers = False`."""
     for document in documents if chunker.covers else ():
@@ -123,16 +126,7 @@ def every_character_is_in_a_chunk(chunker: Chunker, documents: Documents = DOCUM
             yield f"{_on(document)}, {len(outside)} characters are in no chunk, the first is {document.text[outside[0]]!r} at {outside[0]}"
 
 
-@law
-def a_long_text_is_split_to_its_end(chunker: Chunker, documents: Documents = LONG_DOCUMENTS) -> Iterator[str]:
-    """A text of 20,000 characters without separators is split up to its last character."""
-    for document in documents:
-        end = max((chunk.end for chunk in _split(chunker, document)), default=0)
-        if end != len(document.text):
-            yield f"{_on(document)}, the chunks end at {end} of {len(document.text)} characters"
-
-
-@law
+@CHUNKER_LAWS
 def the_same_document_has_the_same_chunks(chunker: Chunker, documents: Documents = DOCUMENTS) -> Iterator[str]:
     """Equal settings split a document into the same chunks, whatever was split before."""
     first = [_split(chunker, document) for document in documents]
@@ -142,7 +136,7 @@ def the_same_document_has_the_same_chunks(chunker: Chunker, documents: Documents
             yield f"{_on(document)}, the chunks are first {shown(_slices(chunks))}, then {shown(_slices(again))}"
 
 
-@law
+@CHUNKER_LAWS
 def a_parent_contains_its_chunk(chunker: Chunker, documents: Documents = DOCUMENTS) -> Iterator[str]:
     """A chunk's parent is a slice of the document that contains the chunk."""
     for document, chunk in _every_chunk(chunker, documents):
@@ -151,7 +145,7 @@ def a_parent_contains_its_chunk(chunker: Chunker, documents: Documents = DOCUMEN
             yield f"{_on(document)}, the chunk [{chunk.start}, {chunk.end}) has the parent [{start}, {end})"
 
 
-@law
+@CHUNKER_LAWS
 def a_title_is_the_header_of_the_first_chunk(chunker: Chunker, documents: Documents = DOCUMENTS) -> Iterator[str]:
     """The header is the title for a chunk at 0 and empty elsewhere; with `enrich` it begins with the title everywhere."""
     for enrich in (False, True):
@@ -162,7 +156,7 @@ def a_title_is_the_header_of_the_first_chunk(chunker: Chunker, documents: Docume
                 yield f"{_on(document)} and enrich={enrich}, the chunk at {chunk.start} has the header {chunk.header!r}, not {expected!r}; {fix}"
 
 
-@law
+@CHUNKER_LAWS
 def no_input_is_longer_than_size(chunker: Chunker, documents: Documents = DOCUMENTS) -> Iterator[str]:
     """With `tokens: model`, the embedder's input for a chunk has at most `sizes[0]` tokens, if `covers` is set and a word fits."""
     size, vocabulary = chunker.sizes[0], chunker.vocabulary
@@ -178,7 +172,7 @@ def no_input_is_longer_than_size(chunker: Chunker, documents: Documents = DOCUME
                 yield f"{_on(document)}, the input of the chunk [{chunk.start}, {chunk.end}) has {length} tokens"
 
 
-@law
+@CHUNKER_LAWS
 def chunks_overlap_only_with_an_overlap(chunker: Chunker, documents: Documents = DOCUMENTS) -> Iterator[str]:
     """Neighbouring chunks overlap only if `sizes[1]` is an overlap, unless `sizes` gives no size either."""
     if chunker.sizes[1] or chunker.sizes == (None, None):
@@ -191,24 +185,24 @@ def chunks_overlap_only_with_an_overlap(chunker: Chunker, documents: Documents =
 
 
 # The laws that hold for any documents, which they take as their second argument.
-DOCUMENT_LAWS = (
-    chunks_are_slices_of_their_document,
-    no_chunk_is_blank,
-    chunks_are_ordered_by_start,
-    chunks_are_distinct,
-    every_character_is_in_a_chunk,
-    the_same_document_has_the_same_chunks,
-    a_parent_contains_its_chunk,
-    a_title_is_the_header_of_the_first_chunk,
-    no_input_is_longer_than_size,
-    chunks_overlap_only_with_an_overlap,
-)
-CHUNKER_LAWS = (*DOCUMENT_LAWS, a_long_text_is_split_to_its_end, *SETTING_LAWS, every_setting_is_part_of_the_identity)
+DOCUMENT_LAWS = tuple(CHUNKER_LAWS)
+
+
+@CHUNKER_LAWS
+def a_long_text_is_split_to_its_end(chunker: Chunker, documents: Documents = LONG_DOCUMENTS) -> Iterator[str]:
+    """A text of 20,000 characters without separators is split up to its last character."""
+    for document in documents:
+        end = max((chunk.end for chunk in _split(chunker, document)), default=0)
+        if end != len(document.text):
+            yield f"{_on(document)}, the chunks end at {end} of {len(document.text)} characters"
+
+
+CHUNKER_LAWS.extend([*SETTING_LAWS, every_setting_is_part_of_the_identity])
 
 
 def check_chunker(chunker: Chunker) -> None:
     """Check that a chunker keeps all of CHUNKER_LAWS. Raises LawError for the first that it breaks."""
-    check_all(chunker, Chunker, CHUNKER_LAWS)
+    CHUNKER_LAWS.check(chunker)
 
 
 def _split(chunker: Chunker, document: Document) -> list[Chunk]:

@@ -1,22 +1,16 @@
 """The laws of generators."""
 
-import copy
 import math
-import pickle
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from pydantic import ValidationError
-
 from workbench.answering.base import AnswerRequest, AnswerResources, Generator
-from workbench.core.fingerprint import fingerprint
 from workbench.core.words import terms
 from workbench.embedding.embed import MemoryVectorCache
-from workbench.errors import WorkbenchError
 from workbench.llm.session import CallResources
 from workbench.records import Answer, Passage, Query, Variant
-from workbench.testing.law import check_all, given, law, shown
-from workbench.testing.settings import SETTING_LAWS, variants
+from workbench.testing.law import Laws, asked_again, faults_by_place, faults_of_copies, given, in_order, shown
+from workbench.testing.settings import SETTING_LAWS, changed_results
 
 QUESTIONS = ("who pilots the ferry at high tide?", "which crane lifts cargo for customs?", "???")
 _TEXTS = (
@@ -30,20 +24,17 @@ _TEXTS = (
 _TOLERANCE = 1e-4
 
 
-@law
+GENERATOR_LAWS = Laws(Generator)
+
+
+@GENERATOR_LAWS
 def every_request_has_one_answer(generator: Generator) -> Iterator[str]:
     """`answer` yields each request's place once, in any order, with a Answer; nothing for no requests."""
     requests = _requests()
-    answers = _yielded(generator, requests)
-    if sorted(place for place, _ in answers) != list(range(len(requests))):
-        yield f"for {len(requests)} requests, it yields the places {shown([place for place, _ in answers])}"
-    if wrong := next((answer for _, answer in answers if not isinstance(answer, Answer)), None):
-        yield f"it yields {shown(wrong)}, a {type(wrong).__name__}"
-    if nothing := _yielded(generator, []):
-        yield f"for no requests, it yields {shown(nothing)}"
+    yield from faults_by_place(_yielded(generator, requests), len(requests), Answer, _yielded(generator, []))
 
 
-@law
+@GENERATOR_LAWS
 def an_answer_has_a_text_or_an_error(generator: Generator) -> Iterator[str]:
     """Each answer has either a text that is not blank or an `error` of one line."""
     for request, answer in zip(_requests(), _answers(generator, _requests()), strict=True):
@@ -51,7 +42,7 @@ def an_answer_has_a_text_or_an_error(generator: Generator) -> Iterator[str]:
             yield f"the question {request.query.text!r} gets {shown(answer)}"
 
 
-@law
+@GENERATOR_LAWS
 def citations_and_numbers_are_in_range(generator: Generator) -> Iterator[str]:
     """Citations are distinct numbers of passages from 0, a confidence is between 0 and 1, and counts, seconds and cost are not negative."""
     for request, answer in zip(_requests(), _answers(generator, _requests()), strict=True):
@@ -65,7 +56,7 @@ def citations_and_numbers_are_in_range(generator: Generator) -> Iterator[str]:
             yield f"the question {request.query.text!r} gets tokens, cost and seconds {numbers}"
 
 
-@law
+@GENERATOR_LAWS
 def a_verbatim_answer_is_copied_from_the_passages(generator: Generator) -> Iterator[str]:
     """With `verbatim`, an answer that is no refusal has only words of the passages."""
     for request, answer in zip(_requests(), _answers(generator, _requests()), strict=True) if generator.verbatim else ():
@@ -74,25 +65,19 @@ def a_verbatim_answer_is_copied_from_the_passages(generator: Generator) -> Itera
             yield f"the question {request.query.text!r} gets {shown(answer.text)}, and the passages do not have {shown(sorted(other))}"
 
 
-@law
+@GENERATOR_LAWS
 def the_same_request_is_answered_equally(generator: Generator) -> Iterator[str]:
     """Without `calls_model`, a request gets the same answer again, in another order of requests, alone and from a pickled copy."""
     if generator.calls_model:
         return
     requests = _requests()
     answers = _answers(generator, requests)
-    pickled = pickle.loads(pickle.dumps(generator))
-    if pickled != generator or copy.deepcopy(generator) != generator:
-        yield f"a copy is {pickled!r}"
-    for how, again in (
-        ("in another order of requests", _answers(generator, requests[::-1])[::-1]),
-        ("alone", [_answers(generator, [request])[0] for request in requests]),
-        ("from a pickled copy", _answers(pickled, requests)),
-    ):
+    yield from faults_of_copies(generator)
+    for how, again in asked_again(generator, requests, _answers):
         yield from _differences(requests, answers, again, how)
 
 
-@law
+@GENERATOR_LAWS
 def labels_are_not_read(generator: Generator) -> Iterator[str]:
     """Without `calls_model`, an answer does not depend on expected answers, metadata, or what is planted in a passage."""
     if generator.calls_model:
@@ -102,7 +87,7 @@ def labels_are_not_read(generator: Generator) -> Iterator[str]:
     yield from _differences(requests, _answers(generator, requests), _answers(generator, labelled), "with other labels")
 
 
-@law
+@GENERATOR_LAWS
 def overheads_are_numbers_of_tokens(generator: Generator) -> Iterator[str]:
     """`overhead` and `passage_overhead` are whole numbers of 0 or more, and a longer question has no smaller overhead."""
     short, long = generator.overhead(QUESTIONS[0]), generator.overhead(" ".join(QUESTIONS * 3))
@@ -111,36 +96,19 @@ def overheads_are_numbers_of_tokens(generator: Generator) -> Iterator[str]:
         yield f"a question, a longer one, and the passages 1 and 20 have the overheads {numbers}"
 
 
-@law
+@GENERATOR_LAWS
 def a_setting_that_changes_answers_changes_the_identity(generator: Generator) -> Iterator[str]:
     """Without `calls_model`, generators with equal identities give equal answers, because answers are stored under the identity."""
     if generator.calls_model:
         return
     requests = _requests()
     own = _answers(generator, requests)
-    for name, changed in variants(generator):
-        try:
-            other = type(generator).model_validate(changed.model_dump())
-            if fingerprint(other.identity()) != fingerprint(generator.identity()):
-                continue
-            answers = _answers(other, requests)
-        except (ValidationError, WorkbenchError):  # not a possible value of this setting, or not on this machine
-            continue
-        for fault in _differences(requests, own, answers, f"with {name}={getattr(other, name)!r}"):
+    for how, other, answers in changed_results(generator, lambda changed: _answers(changed, requests)):
+        for fault in _differences(requests, own, answers, how):
             yield f"{fault}, and the identity stays {other.identity()}"
 
 
-GENERATOR_LAWS = (
-    every_request_has_one_answer,
-    an_answer_has_a_text_or_an_error,
-    citations_and_numbers_are_in_range,
-    a_verbatim_answer_is_copied_from_the_passages,
-    the_same_request_is_answered_equally,
-    labels_are_not_read,
-    overheads_are_numbers_of_tokens,
-    a_setting_that_changes_answers_changes_the_identity,
-    *SETTING_LAWS,
-)
+GENERATOR_LAWS.extend(SETTING_LAWS)
 
 
 def check_generator(generator: Generator) -> None:
@@ -148,7 +116,7 @@ def check_generator(generator: Generator) -> None:
 
     A generator with `calls_model` is called about twenty times. Raises LawError for the first law that it breaks.
     """
-    check_all(generator, Generator, GENERATOR_LAWS)
+    GENERATOR_LAWS.check(generator)
 
 
 def _requests() -> list[AnswerRequest]:
@@ -173,7 +141,7 @@ def _yielded(generator: Generator, requests: Sequence[AnswerRequest]) -> list[tu
 
 def _answers(generator: Generator, requests: Sequence[AnswerRequest]) -> list[Answer]:
     """Return the answers in the order of the requests."""
-    return [answer for _, answer in sorted(_yielded(generator, requests), key=lambda yielded: yielded[0])]
+    return in_order(_yielded(generator, requests))
 
 
 def _differences(requests: Sequence[AnswerRequest], answers: Sequence[Answer], again: Sequence[Answer], how: str) -> Iterator[str]:

@@ -1,8 +1,6 @@
 """The laws of judges and of claim splitters."""
 
-import copy
 import math
-import pickle
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import get_args
@@ -13,7 +11,7 @@ from workbench.judging.base import Judge, Judgement, JudgeRequest, Verdict
 from workbench.judging.claims.base import AnswerClaims, ClaimSplitter, SplitRequest
 from workbench.llm.session import CallResources
 from workbench.records import Passage
-from workbench.testing.law import check_all, given, law, shown
+from workbench.testing.law import Laws, asked_again, faults_by_place, faults_of_copies, given, in_order, shown
 from workbench.testing.settings import SETTING_LAWS
 
 _TEXTS = (
@@ -37,20 +35,17 @@ _ANSWERS = (
 _TOLERANCE = 1e-4
 
 
-@law
+JUDGE_LAWS = Laws(Judge)
+
+
+@JUDGE_LAWS
 def every_request_has_one_judgement(judge: Judge) -> Iterator[str]:
     """`judge` yields each request's place once, in any order, with a Judgement; nothing for no requests."""
     requests = _requests(judge)
-    yielded = _yielded(judge, requests)
-    if sorted(place for place, _ in yielded) != list(range(len(requests))):
-        yield f"for {len(requests)} requests, it yields the places {shown([place for place, _ in yielded])}"
-    if wrong := next((judgement for _, judgement in yielded if not isinstance(judgement, Judgement)), None):
-        yield f"it yields {shown(wrong)}, a {type(wrong).__name__}"
-    if nothing := _yielded(judge, []):
-        yield f"for no requests, it yields {shown(nothing)}"
+    yield from faults_by_place(_yielded(judge, requests), len(requests), Judgement, _yielded(judge, []))
 
 
-@law
+@JUDGE_LAWS
 def a_judgement_has_a_score_or_an_error(judge: Judge) -> Iterator[str]:
     """Each judgement has either a score between 0 and 1 or an `error` of one line; confidence is between 0 and 1, costs are not negative."""
     for request, judgement in _judged(judge, _requests(judge)):
@@ -63,7 +58,7 @@ def a_judgement_has_a_score_or_an_error(judge: Judge) -> Iterator[str]:
             yield f"{_named(request)} gets tokens, cost and seconds {numbers}"
 
 
-@law
+@JUDGE_LAWS
 def verdicts_are_of_claims(judge: Judge) -> Iterator[str]:
     """A verdict is given for a claim only, by a judge with `gives_verdicts` to every claim that it judges."""
     for request, judgement in _judged(judge, _requests(judge)):
@@ -72,7 +67,7 @@ def verdicts_are_of_claims(judge: Judge) -> Iterator[str]:
             yield f"{_named(request)} gets the verdict {judgement.verdict!r}"
 
 
-@law
+@JUDGE_LAWS
 def a_deciding_span_is_in_its_passage(judge: Judge) -> Iterator[str]:
     """The deciding span is a part of a passage with a word, or all three numbers are -1."""
     for request, judgement in _judged(judge, _requests(judge)):
@@ -85,28 +80,22 @@ def a_deciding_span_is_in_its_passage(judge: Judge) -> Iterator[str]:
             yield f"{_named(request)} is decided by {place}"
 
 
-@law
+@JUDGE_LAWS
 def the_same_request_is_judged_equally(judge: Judge) -> Iterator[str]:
     """Without `calls_model`, a request gets the same judgement again, in another order of requests, alone and from a pickled copy."""
     if judge.calls_model:
         return
     requests = _requests(judge)
     first = _judged(judge, requests)
-    pickled = pickle.loads(pickle.dumps(judge))
-    if pickled != judge or copy.deepcopy(judge) != judge:
-        yield f"a copy is {pickled!r}"
-    for how, again in (
-        ("in another order of requests", _judged(judge, requests[::-1])[::-1]),
-        ("alone", [_judged(judge, [request])[0] for request in requests]),
-        ("from a pickled copy", _judged(pickled, requests)),
-    ):
+    yield from faults_of_copies(judge)
+    for how, again in asked_again(judge, requests, _judged):
         for (request, one), (_, other) in zip(first, again, strict=True):
             same = replace(one, score=None, confidence=None, seconds=0) == replace(other, score=None, confidence=None, seconds=0)
             if not same or abs((one.score or 0) - (other.score or 0)) > _TOLERANCE:
                 yield f"{_named(request)} gets {shown(one)}, and {how} {shown(other)}"
 
 
-@law
+@JUDGE_LAWS
 def what_is_planted_is_not_read(judge: Judge) -> Iterator[str]:
     """Without `calls_model`, a judgement does not depend on what is planted in a passage."""
     if judge.calls_model:
@@ -117,20 +106,17 @@ def what_is_planted_is_not_read(judge: Judge) -> Iterator[str]:
             yield f"{_named(request)} gets another score if its passages are planted"
 
 
-@law
+SPLITTER_LAWS = Laws(ClaimSplitter)
+
+
+@SPLITTER_LAWS
 def every_answer_is_split_once(splitter: ClaimSplitter) -> Iterator[str]:
     """`split` yields each request's place once, in any order, with an AnswerClaims; nothing for no requests."""
-    requests = [SplitRequest("Who?", answer) for answer in _ANSWERS]
-    yielded = _split(splitter, requests)
-    if sorted(place for place, _ in yielded) != list(range(len(requests))):
-        yield f"for {len(requests)} requests, it yields the places {shown([place for place, _ in yielded])}"
-    if wrong := next((found for _, found in yielded if not isinstance(found, AnswerClaims)), None):
-        yield f"it yields {shown(wrong)}, a {type(wrong).__name__}"
-    if nothing := _split(splitter, []):
-        yield f"for no requests, it yields {shown(nothing)}"
+    yielded = _split(splitter, [SplitRequest("Who?", answer) for answer in _ANSWERS])
+    yield from faults_by_place(yielded, len(_ANSWERS), AnswerClaims, _split(splitter, []))
 
 
-@law
+@SPLITTER_LAWS
 def claims_are_in_their_answer(splitter: ClaimSplitter) -> Iterator[str]:
     """A claim has a text, and [start, end) is a part of the answer with a word, in order of the starts; an answer with an error has no claims."""
     for answer, found in _split_answers(splitter):
@@ -142,7 +128,7 @@ def claims_are_in_their_answer(splitter: ClaimSplitter) -> Iterator[str]:
                 yield f"the answer {answer!r} gets {claim}"
 
 
-@law
+@SPLITTER_LAWS
 def a_blank_answer_has_no_claims(splitter: ClaimSplitter) -> Iterator[str]:
     """An answer without a word has neither claims nor an error."""
     for _, found in _split(splitter, [SplitRequest("Who?", ""), SplitRequest("Who?", " \n")]):
@@ -150,7 +136,7 @@ def a_blank_answer_has_no_claims(splitter: ClaimSplitter) -> Iterator[str]:
             yield f"a blank answer gets {shown(found)}"
 
 
-@law
+@SPLITTER_LAWS
 def the_same_answer_is_split_equally(splitter: ClaimSplitter) -> Iterator[str]:
     """Without `calls_model`, an answer gets the same claims alone, and for another question."""
     if splitter.calls_model:
@@ -161,32 +147,18 @@ def the_same_answer_is_split_equally(splitter: ClaimSplitter) -> Iterator[str]:
             yield f"the answer {answer!r} gets {shown(found.claims)}, and alone {shown(alone.claims)}"
 
 
-JUDGE_LAWS = (
-    every_request_has_one_judgement,
-    a_judgement_has_a_score_or_an_error,
-    verdicts_are_of_claims,
-    a_deciding_span_is_in_its_passage,
-    the_same_request_is_judged_equally,
-    what_is_planted_is_not_read,
-    *SETTING_LAWS,
-)
-SPLITTER_LAWS = (
-    every_answer_is_split_once,
-    claims_are_in_their_answer,
-    a_blank_answer_has_no_claims,
-    the_same_answer_is_split_equally,
-    *SETTING_LAWS,
-)
+JUDGE_LAWS.extend(SETTING_LAWS)
+SPLITTER_LAWS.extend(SETTING_LAWS)
 
 
 def check_judge(judge: Judge) -> None:
     """Check that a judge keeps all of JUDGE_LAWS, on a few claims, questions and answers. Raises LawError for the first law that it breaks."""
-    check_all(judge, Judge, JUDGE_LAWS)
+    JUDGE_LAWS.check(judge)
 
 
 def check_splitter(splitter: ClaimSplitter) -> None:
     """Check that a claim splitter keeps all of SPLITTER_LAWS, on a few awkward answers. Raises LawError for the first law that it breaks."""
-    check_all(splitter, ClaimSplitter, SPLITTER_LAWS)
+    SPLITTER_LAWS.check(splitter)
 
 
 def _requests(judge: Judge) -> list[JudgeRequest]:
@@ -212,8 +184,7 @@ def _yielded(judge: Judge, requests: Sequence[JudgeRequest]) -> list[tuple[int, 
 
 def _judged(judge: Judge, requests: Sequence[JudgeRequest]) -> list[tuple[JudgeRequest, Judgement]]:
     """Return each request with its judgement, in the order of the requests."""
-    judgements = [judgement for _, judgement in sorted(_yielded(judge, requests), key=lambda yielded: yielded[0])]
-    return list(zip(requests, judgements, strict=True))
+    return list(zip(requests, in_order(_yielded(judge, requests)), strict=True))
 
 
 def _split(splitter: ClaimSplitter, requests: Sequence[SplitRequest]) -> list[tuple[int, AnswerClaims]]:
@@ -222,8 +193,7 @@ def _split(splitter: ClaimSplitter, requests: Sequence[SplitRequest]) -> list[tu
 
 
 def _split_answers(splitter: ClaimSplitter) -> list[tuple[str, AnswerClaims]]:
-    yielded = _split(splitter, [SplitRequest("Who?", answer) for answer in _ANSWERS])
-    return [(_ANSWERS[place], found) for place, found in sorted(yielded, key=lambda one: one[0])]
+    return list(zip(_ANSWERS, in_order(_split(splitter, [SplitRequest("Who?", answer) for answer in _ANSWERS])), strict=True))
 
 
 def _named(request: JudgeRequest) -> str:

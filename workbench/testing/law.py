@@ -1,6 +1,8 @@
 """Laws: functions that raise LawError with the law's name, the input and the result if a component breaks them."""
 
+import copy
 import functools
+import pickle
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ParamSpec, TypeVar
@@ -9,6 +11,8 @@ from workbench.errors import InputError, LawError, WorkbenchError
 
 P = ParamSpec("P")
 T = TypeVar("T")
+Q = TypeVar("Q")
+R = TypeVar("R")
 _LONGEST = 200
 
 
@@ -44,13 +48,55 @@ def given(what: str) -> Iterator[None]:
         raise
 
 
-def check_all(component: T, base: type[object], laws: Sequence[Callable[[T], None]]) -> None:
-    """Check every law of a component. Raises LawError for the first broken one, and InputError for anything but an instance."""
-    if not isinstance(component, base):
-        received = f"the class {component.__name__}" if isinstance(component, type) else f"a {type(component).__name__}"
-        raise InputError(f"expected an instance of {base.__module__}.{base.__name__}, not {received}", "pass a component with its settings")
-    for law in laws:
-        law(component)
+class Laws(list[Callable[..., None]]):
+    """The laws of a kind of component. As a decorator, it turns a generator of faults into a law and adds it."""
+
+    def __init__(self, base: type[object]) -> None:
+        super().__init__()
+        self._base = base
+
+    def __call__(self, check: Callable[P, Iterator[str]]) -> Callable[P, None]:
+        """Add a law."""
+        self.append(law(check))
+        return self[-1]
+
+    def check(self, component: object) -> None:
+        """Check every law of a component. Raises LawError for the first broken one, and InputError for anything but an instance."""
+        if not isinstance(component, self._base):
+            received = f"the class {component.__name__}" if isinstance(component, type) else f"a {type(component).__name__}"
+            expected = f"{self._base.__module__}.{self._base.__name__}"
+            raise InputError(f"expected an instance of {expected}, not {received}", "pass a component with its settings")
+        for one in self:
+            one(component)
+
+
+def faults_by_place(yielded: Sequence[tuple[int, object]], requests: int, kind: type[object], nothing: Sequence[object]) -> Iterator[str]:
+    """Yield what is wrong with results that name the place of their request, and with `nothing`, the results of no requests."""
+    if sorted(place for place, _ in yielded) != list(range(requests)):
+        yield f"for {requests} requests, it yields the places {shown([place for place, _ in yielded])}"
+    if wrong := next((result for _, result in yielded if not isinstance(result, kind)), None):
+        yield f"it yields {shown(wrong)}, a {type(wrong).__name__}"
+    if nothing:
+        yield f"for no requests, it yields {shown(nothing)}"
+
+
+def in_order(yielded: Sequence[tuple[int, T]]) -> list[T]:
+    """Return the results in the order of their requests."""
+    return [result for _, result in sorted(yielded, key=lambda pair: pair[0])]
+
+
+def asked_again(component: T, requests: Sequence[Q], results: Callable[[T, Sequence[Q]], list[R]]) -> Iterator[tuple[str, list[R]]]:
+    """Yield the results of the requests in another order, alone and from a pickled copy, each with a phrase for it."""
+    yield "in another order of requests", results(component, requests[::-1])[::-1]
+    yield "alone", [results(component, [request])[0] for request in requests]
+    yield "from a pickled copy", results(pickle.loads(pickle.dumps(component)), requests)
+
+
+def faults_of_copies(component: object) -> Iterator[str]:
+    """Yield a copy that does not equal the component, also one through pickle as workers get it."""
+    for how, other in (("a copy", copy.deepcopy(component)), ("a pickled copy", pickle.loads(pickle.dumps(component)))):
+        if other != component:
+            yield f"{how} is {other!r}"
 
 
 def described(component: object) -> str:

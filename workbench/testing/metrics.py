@@ -14,7 +14,7 @@ from workbench.metrics.definition import MetricDefinition, Requirement, Source
 from workbench.metrics.evaluate import values_of
 from workbench.metrics.registry import METRICS
 from workbench.records import Variant
-from workbench.testing.law import check_all, given, law
+from workbench.testing.law import Laws, given
 from workbench.testing.small_results import NEGATIVE, VARIANTS, SmallWorld, answered, small_world
 
 _K, _TOKENS = 3, 20
@@ -23,7 +23,10 @@ _ENOUGH = 6
 _TOLERANCE = 1e-12
 
 
-@law
+METRIC_LAWS = Laws(MetricDefinition)
+
+
+@METRIC_LAWS
 def the_definition_is_complete(metric: MetricDefinition) -> Iterator[str]:
     """`family`, `cut` and `reads` have their values, `requires` are Requirements, `version` is an int from 1, `definition` a text."""
     hints = get_type_hints(MetricDefinition)
@@ -42,7 +45,7 @@ def the_definition_is_complete(metric: MetricDefinition) -> Iterator[str]:
         yield "definition is empty"
 
 
-@law
+@METRIC_LAWS
 def there_is_one_value_for_each_query(metric: MetricDefinition) -> Iterator[str]:
     """`compute` returns MetricValues of arrays (queries); each reason is a text with bools (queries)."""
     world = small_world()
@@ -62,7 +65,7 @@ def there_is_one_value_for_each_query(metric: MetricDefinition) -> Iterator[str]
                 yield f"{way}, {requirement.reason} has {np.asarray(met).dtype} {np.shape(met)} for {n} queries"
 
 
-@law
+@METRIC_LAWS
 def a_scored_value_is_a_number(metric: MetricDefinition) -> Iterator[str]:
     """A value is finite, unless `requires` or `unscored` say why the query has none."""
     for where, table, world in _every_table(metric):
@@ -72,7 +75,7 @@ def a_scored_value_is_a_number(metric: MetricDefinition) -> Iterator[str]:
             yield f"{where}, the query {world.queries[query]} with the hits {list(world.hits[query])} has the value {wrong['value'].iloc[0]}"
 
 
-@law
+@METRIC_LAWS
 def a_query_without_a_value_has_a_reason(metric: MetricDefinition) -> Iterator[str]:
     """A query that is not scored has a reason."""
     for where, table, world in _every_table(metric):
@@ -80,7 +83,7 @@ def a_query_without_a_value_has_a_reason(metric: MetricDefinition) -> Iterator[s
             yield f"{where}, the query {world.queries[int(wrong['query'].iloc[0])]} is {wrong['state'].iloc[0]} without a reason"
 
 
-@law
+@METRIC_LAWS
 def a_proportion_lies_between_0_and_1(metric: MetricDefinition) -> Iterator[str]:
     """A value is between 0 and 1, unless the metric has `proportion=False`."""
     for where, table, world in _every_table(metric) if metric.proportion else ():
@@ -88,7 +91,7 @@ def a_proportion_lies_between_0_and_1(metric: MetricDefinition) -> Iterator[str]
             yield f"{where}, the query {world.queries[int(wrong['query'].iloc[0])]} has the value {wrong['value'].iloc[0]:.6g}"
 
 
-@law
+@METRIC_LAWS
 def no_value_exceeds_what_is_attainable(metric: MetricDefinition) -> Iterator[str]:
     """No value is above the query's `attainable`, if there is one."""
     for where, table, world in _every_table(metric):
@@ -97,7 +100,7 @@ def no_value_exceeds_what_is_attainable(metric: MetricDefinition) -> Iterator[st
             yield f"{where}, the query {query} has the value {row['value']:.6g}, and attainable is {row['attainable']:.6g}"
 
 
-@law
+@METRIC_LAWS
 def queries_do_not_affect_each_other(metric: MetricDefinition) -> Iterator[str]:
     """A query has the same value in another order of the queries and beside fewer."""
     world = small_world()
@@ -114,7 +117,7 @@ def queries_do_not_affect_each_other(metric: MetricDefinition) -> Iterator[str]:
                 yield f"{way}, the query {query} has the value {values[0]}, and {how} {values[1]}"
 
 
-@law
+@METRIC_LAWS
 def results_beyond_the_cut_do_not_count(metric: MetricDefinition) -> Iterator[str]:
     """Results beyond the cut change no value: documents beyond k of `ranking`, or chunks beyond k or the tokens."""
     world = small_world()
@@ -132,7 +135,7 @@ def results_beyond_the_cut_do_not_count(metric: MetricDefinition) -> Iterator[st
             yield f"{way}, {query} has the value {whole['value'][place]}, and {shorter['value'][place]} without what is beyond"
 
 
-@law
+@METRIC_LAWS
 def a_slice_found_twice_counts_once(metric: MetricDefinition) -> Iterator[str]:
     """A second hit that delivers the same slice changes no value, because it is delivered once; family `other` may differ."""
     world = small_world()
@@ -144,7 +147,7 @@ def a_slice_found_twice_counts_once(metric: MetricDefinition) -> Iterator[str]:
             yield f"{way}, the query {world.queries[place]} has the value {values}"
 
 
-@law
+@METRIC_LAWS
 def nothing_retrieved_earns_no_credit(metric: MetricDefinition) -> Iterator[str]:
     """A query without results scores 0 or is unscored, if higher is better and the metric reads the results."""
     world = small_world()
@@ -156,7 +159,7 @@ def nothing_retrieved_earns_no_credit(metric: MetricDefinition) -> Iterator[str]
             yield f"{way}, the query {world.queries[int(credit.index[0])]} scores {credit.iloc[0]:.6g} without results"
 
 
-@law
+@METRIC_LAWS
 def the_inputs_stay_as_they_are(metric: MetricDefinition) -> Iterator[str]:
     """`compute` changes neither labels nor results, which other metrics read too."""
     for way in _ways(metric):
@@ -170,21 +173,6 @@ def the_inputs_stay_as_they_are(metric: MetricDefinition) -> Iterator[str]:
                 yield f"{way}, it changed {name} of case.labels"
 
 
-METRIC_LAWS = (
-    the_definition_is_complete,
-    there_is_one_value_for_each_query,
-    a_scored_value_is_a_number,
-    a_query_without_a_value_has_a_reason,
-    a_proportion_lies_between_0_and_1,
-    no_value_exceeds_what_is_attainable,
-    queries_do_not_affect_each_other,
-    results_beyond_the_cut_do_not_count,
-    a_slice_found_twice_counts_once,
-    nothing_retrieved_earns_no_credit,
-    the_inputs_stay_as_they_are,
-)
-
-
 def check_metric(metric: MetricDefinition | str) -> None:
     """Check that a metric keeps all of METRIC_LAWS: a `MetricDefinition`, or its registered name such as `recall`.
 
@@ -192,7 +180,7 @@ def check_metric(metric: MetricDefinition | str) -> None:
     """
     if isinstance(metric, str) and metric not in METRICS:
         raise InputError(f"there is no metric {metric!r}{meant(metric, METRICS)}", "pass a MetricDefinition or its name without a cut")
-    check_all(METRICS[metric] if isinstance(metric, str) else metric, MetricDefinition, METRIC_LAWS)
+    METRIC_LAWS.check(METRICS[metric] if isinstance(metric, str) else metric)
 
 
 @dataclass(frozen=True)

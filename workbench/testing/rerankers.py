@@ -5,17 +5,15 @@ import pickle
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from pydantic import ValidationError
 
 from workbench.core.fingerprint import fingerprint
 from workbench.embedding.embed import MemoryVectorCache
-from workbench.errors import WorkbenchError
 from workbench.models.tokenizers import Ints
 from workbench.reranking.base import Candidates, Floats, Reranker
 from workbench.reranking.pairs import LARGEST, PairReranker
 from workbench.storage.vector_cache import VectorCache, Vectors
-from workbench.testing.law import check_all, given, law, shown
-from workbench.testing.settings import SETTING_LAWS, variants
+from workbench.testing.law import Laws, given, shown
+from workbench.testing.settings import SETTING_LAWS, changed_results
 from workbench.testing.small_corpus import QUERIES, TEXTS, vectors_of
 
 _TEXTS = [text for texts in TEXTS for text in texts]
@@ -39,7 +37,10 @@ class _CountingCache(MemoryVectorCache):
         super().put(keys, vectors)
 
 
-@law
+RERANKER_LAWS = Laws(Reranker)
+
+
+@RERANKER_LAWS
 def there_is_one_finite_score_for_each_candidate(reranker: Reranker) -> Iterator[str]:
     """`scores` returns a float64 array for each pool, in order, with a finite score below 1,000 for each candidate; none for no pools."""
     pools = _pools(reranker)
@@ -56,7 +57,7 @@ def there_is_one_finite_score_for_each_candidate(reranker: Reranker) -> Iterator
         yield f"for no pools, it returned {shown(nothing)}"
 
 
-@law
+@RERANKER_LAWS
 def scores_tell_texts_apart(reranker: Reranker) -> Iterator[str]:
     """Different texts do not all have the same score for a query."""
     pools = _pools(reranker)
@@ -64,7 +65,7 @@ def scores_tell_texts_apart(reranker: Reranker) -> Iterator[str]:
         yield f"for {len(pools)} queries, all candidates of a query have the same score"
 
 
-@law
+@RERANKER_LAWS
 def a_pool_has_the_same_scores_among_others(reranker: Reranker) -> Iterator[str]:
     """A query's candidates have the same scores alone, beside other queries and in another order of the queries."""
     pools = _pools(reranker)
@@ -74,7 +75,7 @@ def a_pool_has_the_same_scores_among_others(reranker: Reranker) -> Iterator[str]
             yield from _differences(pool, scores, again, how)
 
 
-@law
+@RERANKER_LAWS
 def a_pairs_score_depends_only_on_the_pair(reranker: Reranker) -> Iterator[str]:
     """With a PairReranker, a text has the same score for a query beside other candidates, in another order and alone."""
     for pool in _pools(reranker)[:1] if isinstance(reranker, PairReranker) else ():
@@ -86,7 +87,7 @@ def a_pairs_score_depends_only_on_the_pair(reranker: Reranker) -> Iterator[str]:
         yield from _differences(pool, scores, alone, "when each text is scored alone")
 
 
-@law
+@RERANKER_LAWS
 def a_scored_pair_is_not_scored_again(reranker: Reranker) -> Iterator[str]:
     """With a PairReranker, a cached score is used again, also by one with another `pool`."""
     if not isinstance(reranker, PairReranker):
@@ -101,7 +102,7 @@ def a_scored_pair_is_not_scored_again(reranker: Reranker) -> Iterator[str]:
             yield from _differences(each, before, after, "from the cache")
 
 
-@law
+@RERANKER_LAWS
 def copies_give_the_same_scores(reranker: Reranker) -> Iterator[str]:
     """A copy, also one through pickle as workers get it, equals the reranker and gives the same scores."""
     pools = _pools(reranker)[:2]
@@ -113,7 +114,7 @@ def copies_give_the_same_scores(reranker: Reranker) -> Iterator[str]:
             yield from _differences(pool, before, after, f"from {how}")
 
 
-@law
+@RERANKER_LAWS
 def the_size_of_the_pool_is_part_of_the_identity(reranker: Reranker) -> Iterator[str]:
     """Another `pool` gives another identity, so that no ranking is reused for it."""
     larger = reranker.model_copy(update={"pool": reranker.pool + 1})
@@ -121,35 +122,18 @@ def the_size_of_the_pool_is_part_of_the_identity(reranker: Reranker) -> Iterator
         yield f"the identity stays {reranker.identity()} when pool becomes {larger.pool}"
 
 
-@law
+@RERANKER_LAWS
 def a_setting_that_changes_scores_changes_the_identity(reranker: Reranker) -> Iterator[str]:
     """Rerankers with equal identities give equal scores, because scores are stored under the identity."""
     pools = _pools(reranker)
     own = _scores(reranker, pools)
-    for name, changed in variants(reranker):
-        try:
-            other = type(reranker).model_validate(changed.model_dump())
-            if fingerprint(other.identity()) != fingerprint(reranker.identity()):
-                continue
-            scores = other.scores(pools, MemoryVectorCache())
-        except (ValidationError, WorkbenchError):  # not a possible value of this setting, or not on this machine
-            continue
+    for how, other, scores in changed_results(reranker, lambda changed: changed.scores(pools, MemoryVectorCache())):
         for pool, before, after in zip(pools, own, scores, strict=True):
-            for fault in _differences(pool, before, after, f"with {name}={getattr(other, name)!r}"):
+            for fault in _differences(pool, before, after, how):
                 yield f"{fault}, and the identity stays {other.identity()}"
 
 
-RERANKER_LAWS = (
-    there_is_one_finite_score_for_each_candidate,
-    scores_tell_texts_apart,
-    a_pool_has_the_same_scores_among_others,
-    a_pairs_score_depends_only_on_the_pair,
-    a_scored_pair_is_not_scored_again,
-    copies_give_the_same_scores,
-    the_size_of_the_pool_is_part_of_the_identity,
-    a_setting_that_changes_scores_changes_the_identity,
-    *SETTING_LAWS,
-)
+RERANKER_LAWS.extend(SETTING_LAWS)
 
 
 def check_reranker(reranker: Reranker) -> None:
@@ -157,7 +141,7 @@ def check_reranker(reranker: Reranker) -> None:
 
     Raises LawError for the first law that it breaks.
     """
-    check_all(reranker, Reranker, RERANKER_LAWS)
+    RERANKER_LAWS.check(reranker)
 
 
 def _pools(reranker: Reranker) -> list[Candidates]:

@@ -8,7 +8,7 @@ import pandas as pd
 
 from workbench.models.tokenizers import Ints
 from workbench.retrieval.base import Corpus, Ranking, Retriever, SearchDepth
-from workbench.testing.law import check_all, given, law, shown
+from workbench.testing.law import Laws, given, shown
 from workbench.testing.settings import SETTING_LAWS, every_setting_is_part_of_the_identity
 from workbench.testing.small_corpus import QUERIES, TEXTS, small_corpus, small_queries
 
@@ -31,7 +31,10 @@ class _Table(NamedTuple):
             yield f"for the query {QUERIES[int(str(query))]!r}, `{self.name}`", rows
 
 
-@law
+RETRIEVER_LAWS = Laws(Retriever)
+
+
+@RETRIEVER_LAWS
 def rankings_have_these_tables(retriever: Retriever) -> Iterator[str]:
     """`searches` includes `evaluated`; every ranking has the tables `hits`, `ranking` and `queries` with their columns, positions in range."""
     searches = _searches(retriever, _DEPTH)
@@ -50,7 +53,7 @@ def rankings_have_these_tables(retriever: Retriever) -> Iterator[str]:
             yield f"the search {search!r}, `queries` has the queries {list(ranking.queries['query'])}, not all {len(QUERIES)} in order"
 
 
-@law
+@RETRIEVER_LAWS
 def ranks_count_from_1_and_scores_never_rise(retriever: Retriever) -> Iterator[str]:
     """For each query, ranks are 1, 2, 3, … and scores are finite and never rise."""
     for table in _every_table(retriever):
@@ -62,7 +65,7 @@ def ranks_count_from_1_and_scores_never_rise(retriever: Retriever) -> Iterator[s
                 yield f"{where} has the scores {shown(scores.tolist())}"
 
 
-@law
+@RETRIEVER_LAWS
 def ties_are_ordered_by_the_tie_breakers(retriever: Retriever) -> Iterator[str]:
     """Equal scores are ordered by `corpus.chunk_breakers` and `corpus.document_breakers`, ascending, as `rank_all` does."""
     for table in _every_table(retriever):
@@ -74,7 +77,7 @@ def ties_are_ordered_by_the_tie_breakers(retriever: Retriever) -> Iterator[str]:
                 yield f"{where} has the ranks {rank} and {rank + 1} with the same score in the wrong order"
 
 
-@law
+@RETRIEVER_LAWS
 def a_document_is_ranked_by_its_best_chunk(retriever: Retriever) -> Iterator[str]:
     """A document's score is that of its best chunk."""
     corpus, ranking = small_corpus(_DOCUMENTS, False), _search(retriever, _EVERYTHING)
@@ -85,7 +88,7 @@ def a_document_is_ranked_by_its_best_chunk(retriever: Retriever) -> Iterator[str
             yield f"for the query {QUERIES[query]!r}, document {doc} has the score {score:.9g} and its best chunk {expected:.9g}"
 
 
-@law
+@RETRIEVER_LAWS
 def a_search_is_as_deep_as_required(retriever: Retriever) -> Iterator[str]:
     """`hits` reach `depth.slices` distinct slices and `depth.tokens` tokens, `ranking` `depth.documents`, if that many match."""
     corpus, shallow, whole = small_corpus(_DOCUMENTS, False), _search(retriever, _DEPTH), _search(retriever, _EVERYTHING)
@@ -98,7 +101,7 @@ def a_search_is_as_deep_as_required(retriever: Retriever) -> Iterator[str]:
                 yield f"for the query {text!r} and {_DEPTH}, it found {getattr(reached, what)} {what} of {least}"
 
 
-@law
+@RETRIEVER_LAWS
 def a_deeper_search_begins_like_a_shallow_one(retriever: Retriever) -> Iterator[str]:
     """A deeper search only adds to the end of a ranking, unless `evaluated` is an approximate search."""
     if not _exact(retriever):
@@ -111,7 +114,7 @@ def a_deeper_search_begins_like_a_shallow_one(retriever: Retriever) -> Iterator[
                 yield f"for the query {text!r}, `{name}` begins with {shown(first)}, but with {shown(all_of_them)} in a deeper search"
 
 
-@law
+@RETRIEVER_LAWS
 def the_same_query_has_the_same_ranking(retriever: Retriever) -> Iterator[str]:
     """A query has the same ranking again, from an equal retriever, in another order of queries and alone, unless the search is approximate."""
     if not _exact(retriever):
@@ -125,7 +128,7 @@ def the_same_query_has_the_same_ranking(retriever: Retriever) -> Iterator[str]:
                 yield f"the query {text!r} gets {shown(expected)}, and {how} {shown(ranking)}"
 
 
-@law
+@RETRIEVER_LAWS
 def the_order_of_documents_does_not_matter(retriever: Retriever) -> Iterator[str]:
     """The same documents in another order have the same ranking, also where scores are equal, unless the search is approximate."""
     if not _exact(retriever):
@@ -136,7 +139,7 @@ def the_order_of_documents_does_not_matter(retriever: Retriever) -> Iterator[str
             yield f"the query {text!r} gets {shown(expected)}, and with the documents in the opposite order {shown(ranking)}"
 
 
-@law
+@RETRIEVER_LAWS
 def a_corpus_of_one_document_can_be_searched(retriever: Retriever) -> Iterator[str]:
     """A corpus smaller than `k` and the depth gives the chunks that match, each once."""
     for chunks in _ranked(retriever, _DOCUMENTS[:1], QUERIES, _EVERYTHING):
@@ -144,19 +147,7 @@ def a_corpus_of_one_document_can_be_searched(retriever: Retriever) -> Iterator[s
             yield f"a document of {len(TEXTS[0])} chunks gives the hits {shown(chunks)}"
 
 
-RETRIEVER_LAWS = (
-    rankings_have_these_tables,
-    ranks_count_from_1_and_scores_never_rise,
-    ties_are_ordered_by_the_tie_breakers,
-    a_document_is_ranked_by_its_best_chunk,
-    a_search_is_as_deep_as_required,
-    a_deeper_search_begins_like_a_shallow_one,
-    the_same_query_has_the_same_ranking,
-    the_order_of_documents_does_not_matter,
-    a_corpus_of_one_document_can_be_searched,
-    *SETTING_LAWS,
-    every_setting_is_part_of_the_identity,
-)
+RETRIEVER_LAWS.extend([*SETTING_LAWS, every_setting_is_part_of_the_identity])
 
 
 def check_retriever(retriever: Retriever) -> None:
@@ -164,7 +155,7 @@ def check_retriever(retriever: Retriever) -> None:
 
     Raises LawError for the first law that it breaks.
     """
-    check_all(retriever, Retriever, RETRIEVER_LAWS)
+    RETRIEVER_LAWS.check(retriever)
 
 
 def _exact(retriever: Retriever) -> bool:

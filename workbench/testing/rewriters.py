@@ -9,7 +9,7 @@ from workbench.retrieval.base import QueryBatch, Retriever, SearchDepth
 from workbench.retrieval.bm25 import BM25Retriever
 from workbench.retrieval.dense import DenseRetriever
 from workbench.rewriting.base import ExpandedQueries, FeedbackRewriter, Rewriter, RewrittenText, TextRewriter, expanded_queries
-from workbench.testing.law import check_all, given, law, shown
+from workbench.testing.law import Laws, given, shown
 from workbench.testing.settings import SETTING_LAWS, every_setting_is_part_of_the_identity
 from workbench.testing.small_corpus import QUERIES, TEXTS, small_corpus, small_queries
 
@@ -20,7 +20,10 @@ _DEPTH = SearchDepth(slices=5, tokens=0, documents=1)
 Searched = Sequence[RewrittenText] | Mapping[str, float]
 
 
-@law
+REWRITER_LAWS = Laws(Rewriter)
+
+
+@REWRITER_LAWS
 def every_question_has_texts_to_search(rewriter: Rewriter) -> Iterator[str]:
     """`rewrite` returns one or more texts for each question that are not blank, each with the role `query` or `document`."""
     if not isinstance(rewriter, TextRewriter):
@@ -36,14 +39,14 @@ def every_question_has_texts_to_search(rewriter: Rewriter) -> Iterator[str]:
                 yield f"the question {question!r} gets {shown(each)}"
 
 
-@law
+@REWRITER_LAWS
 def a_retriever_searches_what_it_makes(rewriter: Rewriter) -> Iterator[str]:
     """A rewriter by feedback `fits` retrieval by words (`bm25`) if its role is `words`, by vectors (`dense`) if it is `vector`."""
     if isinstance(rewriter, FeedbackRewriter) and not rewriter.fits(_retriever(rewriter)):
         yield f"its role is {rewriter.role!r}, and it does not fit {_retriever(rewriter).kind}"
 
 
-@law
+@REWRITER_LAWS
 def expanded_queries_can_be_searched(rewriter: Rewriter) -> Iterator[str]:
     """`expand` keeps the texts and gives each query words with finite weights above 0, or a float32 vector of unit length."""
     for expanded in _expanded(rewriter, QUERIES):
@@ -61,7 +64,7 @@ def expanded_queries_can_be_searched(rewriter: Rewriter) -> Iterator[str]:
             yield f"the vectors are {expanded.queries.vectors.dtype}, not float32"
 
 
-@law
+@REWRITER_LAWS
 def a_question_that_finds_nothing_is_searched_as_it_is(rewriter: Rewriter) -> Iterator[str]:
     """Without any chunk to learn from, a query keeps its vector, or its words and no other."""
     if not isinstance(rewriter, FeedbackRewriter):
@@ -80,7 +83,7 @@ def a_question_that_finds_nothing_is_searched_as_it_is(rewriter: Rewriter) -> It
             yield f"the words of {question!r} become {shown(dict(words))}"
 
 
-@law
+@REWRITER_LAWS
 def every_expanded_query_is_described(rewriter: Rewriter) -> Iterator[str]:
     """`describe` returns a text for each query."""
     for expanded in _expanded(rewriter, QUERIES):
@@ -88,7 +91,7 @@ def every_expanded_query_is_described(rewriter: Rewriter) -> Iterator[str]:
             yield f"the descriptions are {shown(list(expanded.texts))}"
 
 
-@law
+@REWRITER_LAWS
 def the_same_question_is_rewritten_equally(rewriter: Rewriter) -> Iterator[str]:
     """A question is rewritten in the same way again, by an equal rewriter, in another order of questions and alone."""
     again = type(rewriter).model_validate(rewriter.model_dump())
@@ -100,16 +103,7 @@ def the_same_question_is_rewritten_equally(rewriter: Rewriter) -> Iterator[str]:
                 yield f"the question {question!r} becomes {shown(expected)}, and {how} {shown(searched)}"
 
 
-REWRITER_LAWS = (
-    every_question_has_texts_to_search,
-    a_retriever_searches_what_it_makes,
-    expanded_queries_can_be_searched,
-    a_question_that_finds_nothing_is_searched_as_it_is,
-    every_expanded_query_is_described,
-    the_same_question_is_rewritten_equally,
-    *SETTING_LAWS,
-    every_setting_is_part_of_the_identity,
-)
+REWRITER_LAWS.extend([*SETTING_LAWS, every_setting_is_part_of_the_identity])
 
 
 def check_rewriter(rewriter: Rewriter) -> None:
@@ -117,7 +111,7 @@ def check_rewriter(rewriter: Rewriter) -> None:
 
     Raises LawError for the first law that it breaks.
     """
-    check_all(rewriter, Rewriter, REWRITER_LAWS)
+    REWRITER_LAWS.check(rewriter)
 
 
 def _retriever(rewriter: FeedbackRewriter) -> Retriever:

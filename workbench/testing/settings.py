@@ -1,16 +1,17 @@
 """The laws of components with settings: chunkers, claim splitters, embedders, generators, judges, rerankers, retrievers and rewriters."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Literal, TypeVar, get_args, get_origin
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from workbench.answering.base import Generator
 from workbench.chunking.base import Chunker
 from workbench.core.fingerprint import fingerprint
 from workbench.embedding.base import Embedder
+from workbench.errors import WorkbenchError
 from workbench.judging.base import Judge
 from workbench.judging.claims.base import ClaimSplitter
 from workbench.reranking.base import Reranker
@@ -19,6 +20,9 @@ from workbench.rewriting.base import Rewriter
 from workbench.testing.law import law
 
 Component = Chunker | ClaimSplitter | Embedder | Generator | Judge | Reranker | Retriever | Rewriter
+S = TypeVar("S", bound=BaseModel)
+T = TypeVar("T", Embedder, Generator, Reranker)
+R = TypeVar("R")
 
 
 @law
@@ -94,7 +98,7 @@ def identity_of(component: Component) -> Any:
     return component.identity()
 
 
-def variants(component: Component) -> Iterator[tuple[str, Component]]:
+def variants(component: S) -> Iterator[tuple[str, S]]:
     """Yield copies that differ in one setting, with its name. The values are not validated; settings such as dictionaries are left out."""
     for name, field in type(component).model_fields.items():
         # A vocabulary is identified by its content. Neighbours are added to rankings later.
@@ -103,6 +107,17 @@ def variants(component: Component) -> Iterator[tuple[str, Component]]:
         other = _other(getattr(component, name), field.annotation)
         if other is not None:
             yield name, component.model_copy(update={name: other})
+
+
+def changed_results(component: T, compute: Callable[[T], R]) -> Iterator[tuple[str, T, R]]:
+    """Yield the results of components that differ in one setting and have the same identity, with a phrase for the setting and the component."""
+    for name, changed in variants(component):
+        try:
+            other = type(component).model_validate(changed.model_dump())
+            if fingerprint(identity_of(other)) == fingerprint(identity_of(component)):
+                yield f"with {name}={getattr(other, name)!r}", other, compute(other)
+        except (ValidationError, WorkbenchError):  # not a possible value of this setting, or not on this machine
+            continue
 
 
 def _other(value: object, annotation: object) -> object:

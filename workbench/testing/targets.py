@@ -10,7 +10,7 @@ from typing import TypeVar
 from workbench.llm.session import CallResources
 from workbench.records import Answer, Passage, Query, TargetHit
 from workbench.targets.base import System, Target, TargetError, TargetResources
-from workbench.testing.law import check_all, law, shown
+from workbench.testing.law import Laws, shown
 
 QUESTIONS = ("who pilots the ferry at high tide?", "???")
 _CONTEXT = (Passage("d0", 0, 43, "The harbour master pilots the ferry at high tide"),)
@@ -18,7 +18,10 @@ _CONTEXT = (Passage("d0", 0, 43, "The harbour master pilots the ferry at high ti
 T = TypeVar("T")
 
 
-@law
+TARGET_LAWS = Laws(Target)
+
+
+@TARGET_LAWS
 def a_target_says_what_it_serves(target: Target) -> Iterator[str]:
     """A target searches, answers or both, one that takes a context answers, and all of this is known without a request."""
     if not (target.searches or target.answers):
@@ -27,7 +30,7 @@ def a_target_says_what_it_serves(target: Target) -> Iterator[str]:
         yield "it takes a context and does not answer"
 
 
-@law
+@TARGET_LAWS
 def the_identity_is_json_without_the_name(target: Target) -> Iterator[str]:
     """`identity` is canonical JSON, equal for equal settings, does not contain the name, and changes with `revision`."""
     json.dumps(target.identity(), allow_nan=False)
@@ -39,7 +42,7 @@ def the_identity_is_json_without_the_name(target: Target) -> Iterator[str]:
         yield "a copy has another identity"
 
 
-@law
+@TARGET_LAWS
 def a_search_returns_hits_best_first(target: Target) -> Iterator[str]:
     """`search` returns TargetHit values with an id, a text or both, or raises TargetError."""
     for question in QUESTIONS if target.searches else ():
@@ -52,7 +55,7 @@ def a_search_returns_hits_best_first(target: Target) -> Iterator[str]:
             yield f"the question {question!r} gets {shown(empty)}, which nothing can be matched with"
 
 
-@law
+@TARGET_LAWS
 def an_answer_is_a_text_with_its_sources(target: Target) -> Iterator[str]:
     """`answer` returns a Answer whose sources are TargetHit values or None, or raises TargetError."""
     contexts: Sequence[Sequence[Passage] | None] = (None, _CONTEXT) if target.takes_context else (None,)
@@ -66,17 +69,9 @@ def an_answer_is_a_text_with_its_sources(target: Target) -> Iterator[str]:
             yield f"the question {QUESTIONS[0]!r} gets the sources {shown(answer.sources)}"
 
 
-TARGET_LAWS = (
-    a_target_says_what_it_serves,
-    the_identity_is_json_without_the_name,
-    a_search_returns_hits_best_first,
-    an_answer_is_a_text_with_its_sources,
-)
-
-
 def check_target(target: Target) -> None:
     """Check that a target keeps all of TARGET_LAWS. It is asked about five questions. Raises LawError for the first law that it breaks."""
-    check_all(target, Target, TARGET_LAWS)
+    TARGET_LAWS.check(target)
 
 
 async def _search(question: str, session: System) -> Sequence[TargetHit]:

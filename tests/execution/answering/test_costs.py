@@ -7,8 +7,7 @@ import pytest
 from tests.asked_sweeps import AskedSweep, write_questions
 from tests.loopback import closed_port
 from workbench.errors import InputError, ModelError
-from workbench.execution.costs import CallBound
-from workbench.execution.pilot import PilotEstimate, pilot
+from workbench.execution.costs import CallBound, PilotEstimate, pilot
 from workbench.execution.plan import Plan, plan_experiment, plan_lines
 from workbench.models.tokenizers import BUDGET_VOCABULARY, count
 

@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from workbench.monitor.alerts.earlier_questions import lost_results
+from workbench.monitor.alerts.signals import lost_results
 from workbench.monitor.question_texts import normalised, signature
 
 # Texts that begin alike have near vectors.

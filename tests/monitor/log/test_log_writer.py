@@ -15,12 +15,12 @@ import pytest
 
 import workbench as wb
 from tests.monitor.written_log import lines, losses, rows, wait_for
-from workbench.monitor.log import log_writer
+from workbench.monitor.log import query_log
 
 
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log_writer, "FLUSH_SECONDS", 0.02)
+    monkeypatch.setattr(query_log, "FLUSH_SECONDS", 0.02)
 
 
 # Acknowledges each record with its number and the time of the machine's clock.
@@ -126,8 +126,8 @@ def test_processes_and_logs_write_to_one_folder(start: Callable[..., Any], tmp_p
     script = """
 import sys
 import workbench as wb
-from workbench.monitor.log import log_writer
-log_writer.FLUSH_SECONDS, log_writer.SEGMENT_BYTES = 0.05, 20_000
+from workbench.monitor.log import query_log
+query_log.FLUSH_SECONDS, query_log.SEGMENT_BYTES = 0.05, 20_000
 logs = [wb.QueryLog(sys.argv[1]) for _ in range(2)]
 for number in range(400):
     logs[number % 2].record(f"{sys.argv[2]} {number}", answer="word " * 100)
@@ -200,8 +200,8 @@ def test_a_folder_that_cannot_be_made_loses_records_until_it_can(tmp_path: Path)
 
 
 def test_full_memory_drops_records_and_counts_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log_writer, "FLUSH_SECONDS", 20)
-    monkeypatch.setattr(log_writer, "MEMORY_BYTES", 50_000)
+    monkeypatch.setattr(query_log, "FLUSH_SECONDS", 20)
+    monkeypatch.setattr(query_log, "MEMORY_BYTES", 50_000)
     log = wb.QueryLog(tmp_path)
     for number in range(1000):
         log.record(f"question {number}", answer="word " * 100)
@@ -215,7 +215,7 @@ def test_full_memory_drops_records_and_counts_them(tmp_path: Path, monkeypatch: 
 
 
 def test_memory_is_free_again_when_records_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log_writer, "MEMORY_BYTES", 2_000)
+    monkeypatch.setattr(query_log, "MEMORY_BYTES", 2_000)
     log = wb.QueryLog(tmp_path)
     for number in range(5):
         log.record(f"question {number}", answer="word " * 200)
@@ -225,7 +225,7 @@ def test_memory_is_free_again_when_records_are_written(tmp_path: Path, monkeypat
 
 
 def test_segments_end_at_their_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log_writer, "SEGMENT_BYTES", 1_500)
+    monkeypatch.setattr(query_log, "SEGMENT_BYTES", 1_500)
     log = wb.QueryLog(tmp_path)
     for number in range(6):
         log.record(f"question {number}", answer="word " * 200)

@@ -36,7 +36,7 @@ def warned() -> Iterator[list[logging.LogRecord]]:
     records: list[logging.LogRecord] = []
     handler = logging.Handler()
     handler.emit = records.append  # type: ignore[method-assign]
-    loggers = [logging.getLogger(f"workbench.monitor.log.{name}") for name in ("query_log", "log_writer")]
+    loggers = [logging.getLogger(f"workbench.monitor.log.{name}") for name in ("query_log",)]
     disabled, before = logging.root.manager.disable, [(logger.level, logger.disabled) for logger in loggers]
     logging.disable(logging.NOTSET)
     for logger in loggers:

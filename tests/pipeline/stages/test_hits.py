@@ -7,7 +7,7 @@ from workbench.chunking.fixed import FixedChunker
 from workbench.pipeline.configuration import PipelineConfiguration
 from workbench.pipeline.context import RunContext, Workspace
 from workbench.pipeline.graph import Graph
-from workbench.pipeline.stages.hits import corpus_of
+from workbench.pipeline.search import corpus_of
 from workbench.records import Dataset, Document
 from workbench.retrieval.chroma_index import check_index
 from workbench.retrieval.dense import DenseRetriever

@@ -17,7 +17,7 @@ from workbench.execution.local import Outcome, run_experiment
 from workbench.execution.outputs import write_outputs
 from workbench.experiment.read import experiment_of
 from workbench.export.export import export_configuration
-from workbench.pipeline.stages.hits import corpus_of
+from workbench.pipeline.search import corpus_of
 from workbench.report.topics.retrieval.questions import drill
 from workbench.report.views import ConfigurationView
 from workbench.results.run_tables import RunTables

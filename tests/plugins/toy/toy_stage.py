@@ -3,8 +3,25 @@
 import os
 
 import numpy as np
+import pandas as pd
 
 from workbench.pipeline.stage import Identity, Stage
+from workbench.schemas import TableSchema
+
+WORDS_TABLE = TableSchema.of(
+    "chunk_words",
+    "configuration and number of words",
+    {
+        "configuration": ("str", "the configuration's name"),
+        "words": ("int64", "the number of words"),
+        "chunks": ("int64", "the number of chunks"),
+    },
+)
+
+
+def words_table(results):
+    words, chunks = np.unique(results.entry("words").array("words"), return_counts=True)
+    return pd.DataFrame({"words": words, "chunks": chunks})
 
 
 class WordsStage(Stage):
@@ -13,6 +30,7 @@ class WordsStage(Stage):
     name = "words"
     version = int(os.environ.get("TOY_VERSION", "1"))
     inputs = ("chunks",)
+    tables = {WORDS_TABLE: words_table}  # noqa: RUF012  # never changed
 
     def applies(self, configuration, run):
         return configuration.chunking.kind == "fixed"

@@ -17,8 +17,8 @@ from workbench.experiment.read import experiment_of
 from workbench.metrics.names import Metric
 from workbench.metrics.registry import METRICS
 from workbench.results.run_tables import RunTables
-from workbench.scoring.rescoring.rescore import Rescorer
-from workbench.scoring.rescoring.what_if import SliceMembers, WhatIfQuestion, rescored_row
+from workbench.scoring.rescore import Rescorer
+from workbench.scoring.what_if import SliceMembers, WhatIfQuestion, rescored_row
 
 EVERY = [
     *(f"{name}@3" for name in ("recall", "precision", "success", "mrr", "ndcg", "map", "recall_cap", "judged", "irrelevant")),

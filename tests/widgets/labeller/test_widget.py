@@ -9,8 +9,7 @@ import pytest
 import workbench as wb
 from workbench.labelling.pooling import LabelPool
 from workbench.labelling.session import LabellingSession
-from workbench.widgets.labeller.view import PART
-from workbench.widgets.labeller.widget import Labeller
+from workbench.widgets.labeller.widget import PART, Labeller
 
 HOSTILE = "<script>alert(1)</script> 🚢"
 

@@ -8,7 +8,6 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from multiprocessing import resource_tracker
 from typing import Any
 
@@ -165,13 +164,9 @@ def marked(run: RunContext) -> Iterator[str]:
         yield mark
 
 
-def _place(run: RunContext) -> str:
-    return run.workspace.url or str(run.workspace.store_root.resolve())
-
-
 def checked(run: RunContext, configurations: Sequence[Configuration], workers: Workers, mark: str) -> JobContext:
     """Return the context of all tasks. Raises InputError if a worker does not see the store or would compute other results."""
-    outputs, store = run.workspace.outputs.resolve(), _place(run)
+    outputs, store = run.workspace.outputs.resolve(), run.workspace.url or str(run.workspace.store_root.resolve())
     embedders = list(dict.fromkeys(configuration.embedding for configuration in configurations if configuration.embedding))
     infos, local = workers.ask(worker_info, outputs, store, mark, embedders), worker_info(outputs, store, mark, embedders)
     faults = [f"the worker {address} {fault}" for address, info in infos.items() if (fault := _fault(info, local, store))]
@@ -184,8 +179,7 @@ def checked(run: RunContext, configurations: Sequence[Configuration], workers: W
         raise InputError(faults[0] + (f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""))
     machines = Counter(info.machine for info in infos.values())
     threads = {info.machine: max(1, info.cores // machines[info.machine]) for info in infos.values()}
-    # Send a copy without the tables that this process has derived from the dataset.
-    return JobContext(outputs, store, mark, replace(run), threads)
+    return JobContext(outputs, store, mark, run, threads)
 
 
 def _fault(info: WorkerInfo | BaseException, local: WorkerInfo, store: str) -> str:

@@ -20,29 +20,25 @@ from workbench.execution.dask.cluster import checked, connected, marked
 from workbench.execution.dask.workers import Task, Workers
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import EncodingCost
-from workbench.pipeline.graph import Graph
+from workbench.pipeline.graph import Graph, NodePlan
 from workbench.pipeline.stage import Node
 
 
 @dataclass
 class _Sweep:
-    """A sweep on workers, with the errors of its tasks."""
+    """A sweep on workers, with the results that were missing before it and the errors of its tasks."""
 
     graph: Graph
     configurations: Sequence[Configuration]
+    plan: NodePlan
     errors: dict[str, BaseException] = field(default_factory=dict)
 
     def missing(self, stages: Sequence[str] | None = None) -> list[Node]:
         """Return the nodes missing from the store, each result once, except those of failed configurations."""
-        nodes: dict[str, Node] = {}
-        for configuration in self.configurations:
-            if not self.failed(configuration):
-                for node in self.graph.nodes(configuration, stages):
-                    nodes.setdefault(self.graph.task(node), node)
-        return [node for node in nodes.values() if not self.graph.is_stored(node)]
+        running = [configuration for configuration in self.configurations if not self.failed(configuration)]
+        return [planned.node for nodes in self.plan.missing(running, stages).values() for planned in nodes]
 
     def failed(self, configuration: Configuration) -> list[BaseException]:
-        """Return the errors of a configuration, the earliest stage's first."""
         return [self.errors[task] for node in self.graph.nodes(configuration) if (task := self.graph.task(node)) in self.errors]
 
     def run(self, workers: Workers) -> None:
@@ -63,7 +59,8 @@ class _Sweep:
         """Group the stages into waves. A stage that embeds results of the current wave begins a new one."""
         waves: list[list[str]] = [[]]
         for name, stage in self.graph.stages.items():
-            if any(map(stage.embedder, self.configurations)) and set(stage.inputs) & set(waves[-1]):
+            embeds = any(stage.embedder(each) for each in self.configurations if self.graph.has(each, stage))
+            if embeds and set(stage.inputs) & set(waves[-1]):
                 waves.append([])
             waves[-1].append(name)
         return waves
@@ -130,7 +127,9 @@ def precompute(
     graph: Graph, configurations: Sequence[Configuration], say: Callable[[str], None], jobs: int | None = None, scheduler: str | None = None
 ) -> dict[str, BaseException]:
     """Compute missing results on workers and return each configuration's first error. Raises InputError without usable workers."""
-    sweep = _Sweep(graph, configurations)
+    plan = graph.plan(configurations)
+    plan.check(configurations)
+    sweep = _Sweep(graph, configurations, plan)
     if not sweep.missing():
         return {}
     with connected(jobs, scheduler) as workers, marked(graph.run) as mark:

@@ -56,7 +56,6 @@ class TaskQueue:
 
     @property
     def unfinished(self) -> bool:
-        """Return whether some task has not ended."""
         return self._order.is_active()
 
     def startable(self, room: int) -> Iterator[Task]:
@@ -124,7 +123,11 @@ class Workers:
         ends = time.monotonic() + _ANSWER_SECONDS
         while time.monotonic() < ends:
             # Lost workers are not waited for, and new ones are asked too.
-            futures = {at: futures.get(at) or self._sent(at, work, arguments, f"{token}-{at}") for at in self.addresses()}
+            futures = {
+                at: futures.get(at)
+                or self._client.submit(work, *arguments, key=f"{token}-{at}", workers=[at], allow_other_workers=False, pure=False)
+                for at in self.addresses()
+            }
             if futures and all(future.done() for future in futures.values()):
                 break
             time.sleep(_TICK_SECONDS / 20)
@@ -132,9 +135,6 @@ class Workers:
         answers = {at: _outcome("", future).error or future.result() if future.done() else silent for at, future in futures.items()}
         self._client.cancel(list(futures.values()))
         return answers
-
-    def _sent(self, address: str, work: Callable[..., Any], arguments: tuple[Any, ...], key: str) -> Any:
-        return self._client.submit(work, *arguments, key=key, workers=[address], allow_other_workers=False, pure=False)
 
     def share(self, value: Any, place: str) -> None:
         """Give all later tasks this value as their first argument. `place` keeps task names apart from other sweeps on the scheduler."""

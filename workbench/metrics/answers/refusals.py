@@ -20,6 +20,7 @@ REFUSAL_METRICS = (
         requires=(REFUSABLE,),
         definition="1 if a question is refused that should be: an unanswerable one, or one whose evidence was removed from the context",
         usual=True,
+        suite_test="negative",
     ),
     _metric(
         "refusal_rate_without_gold",

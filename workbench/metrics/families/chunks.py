@@ -77,6 +77,7 @@ CHUNK_METRICS = (
         "share of the documents of the first k delivered chunks that are relevant",
         "relevant documents of the first k chunks / their distinct documents",
         "common in test code",
+        suite_test="context precision",
     ),
     MetricDefinition(
         "chunk_precision",
@@ -88,5 +89,6 @@ CHUNK_METRICS = (
         "relevant chunks among the first k / k",
         WORKBENCH,
         reads_index="attainable",
+        suite_test="context precision",
     ),
 )

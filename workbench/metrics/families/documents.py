@@ -8,7 +8,6 @@ from functools import partial
 
 import numpy as np
 import numpy.typing as npt
-import pytrec_eval
 
 from workbench.metrics.case import Case, Cut, MetricValues
 from workbench.metrics.coverage import Floats, Ints, ratio, totals
@@ -104,6 +103,9 @@ def _trec(case: Case, cut: Cut, measure: str) -> Floats:
 
 def _trec_eval(case: Case, cut: Cut) -> dict[str, Floats]:
     """trec_eval's measures at k, or at all depths if k is missing, as arrays over queries. 0 for queries without results."""
+    # Not installed where runs are only read, which need the names of metrics.
+    import pytrec_eval
+
     queries, depths = case.labels.queries, sorted(case.depths if cut.k is None else {cut.k})
     names = [f"{name}_{k}" for name in _TREC for k in depths] + ["recip_rank"]
     measures = {f"{name}.{','.join(map(str, depths))}" for name in _TREC} | {"recip_rank"}
@@ -162,6 +164,7 @@ DOCUMENT_METRICS = (
         definition="share of the first k documents that are relevant",
         formula="found / k",
         labels_read="retrieved",
+        suite_test="context precision",
     ),
     _metric(
         "success",
@@ -220,5 +223,6 @@ DOCUMENT_METRICS = (
         formula="1 if a hard negative is among the first k, else 0",
         source=WORKBENCH,
         higher_is_better=False,
+        suite_test="negative",
     ),
 )

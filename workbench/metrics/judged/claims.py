@@ -63,6 +63,7 @@ CLAIM_METRICS = (
         source=RAGAS,
         usual=True,
         tasks=("support",),
+        suite_test="faithfulness",
     ),
     MetricDefinition(
         "contradiction_rate",
@@ -74,6 +75,7 @@ CLAIM_METRICS = (
         source=WORKBENCH,
         higher_is_better=False,
         tasks=("support",),
+        suite_test="faithfulness",
     ),
     MetricDefinition(
         "support_overlap",
@@ -85,5 +87,6 @@ CLAIM_METRICS = (
         formula="mean of the claims' scores by the judge `overlap`",
         source=WORKBENCH,
         usual=True,
+        suite_test="faithfulness",
     ),
 )

@@ -57,6 +57,7 @@ CONTEXT_METRICS = (
         definition="share of the first k passages of the context that have evidence or, without evidence, are of a relevant document",
         formula="relevant passages / passages, among the first k",
         source=WORKBENCH,
+        suite_test="context precision",
     ),
     _metric(
         "context_precision_judged",
@@ -68,6 +69,7 @@ CONTEXT_METRICS = (
         version=2,
         tasks=("context_relevance",),
         thresholds=("context_relevance",),
+        suite_test="context precision",
     ),
     _metric(
         "context_relevance",
@@ -76,5 +78,6 @@ CONTEXT_METRICS = (
         formula="mean of the passages' relevance",
         usual=True,
         tasks=("context_relevance",),
+        suite_test="context precision",
     ),
 )

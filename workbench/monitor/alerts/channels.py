@@ -22,7 +22,7 @@ from workbench.errors import InputError, RunError
 from workbench.llm.retries import back_off, requested_wait, worth_retrying
 from workbench.models.http import LARGEST_ANSWER, HTTPError, HttpRoute, InvalidURL, Request, asynchronous_client
 from workbench.monitor.alerts.detect import DetectedAlerts
-from workbench.monitor.alerts.settings import DRIFTS, EVENTS, LIMITS
+from workbench.monitor.alerts.settings import ALERTS
 from workbench.monitor.alerts.state import Alert, AlertState
 from workbench.printable import printable
 from workbench.targets.http.headers import check_address
@@ -114,8 +114,7 @@ def append_alert(path: Path, alert: Alert) -> None:
 
 def prometheus(state: AlertState, watch: DetectedAlerts) -> str:
     """Return the text format of Prometheus: whether each alert is open, how often it was raised, its limit, and rows that were left out."""
-    names = [*(alert.name for alert in LIMITS), *DRIFTS, *EVENTS]
-    found = {name: [alert.status != "resolved" for alert in state.alerts if alert.first.alert == name] for name in names}
+    found = {name: [alert.status != "resolved" for alert in state.alerts if alert.first.alert == name] for name in ALERTS}
     families = {
         ("workbench_alert_open", "alert", "Whether the alert is open."): {name: float(any(opened)) for name, opened in found.items()},
         ("workbench_alert_raised", "alert", "How often it was raised."): {name: float(len(opened)) for name, opened in found.items()},

@@ -10,18 +10,22 @@ from pydantic import AfterValidator, Field
 
 from workbench.core.formatting import plural
 from workbench.metrics.coverage import Floats
-from workbench.monitor.alerts.earlier_questions import TESTS_A_MONTH, WEEK, Encode, lost_results, window_tests
 from workbench.monitor.alerts.settings import DRIFTS, EVENTS, LIMITS, TAIL, VECTORS, AlertSettings, LimitAlert
 from workbench.monitor.alerts.signals import (
     DAY,
+    TESTS_A_MONTH,
     THINNED,
+    WEEK,
     ConversationValues,
+    Encode,
     VersionChange,
+    lost_results,
     nanoseconds,
     ordered,
     thinned,
     units,
     version_changes,
+    window_tests,
 )
 from workbench.statistics.sequential.e_detector import change_estimate, first_alarm, lower_bound, masses
 
@@ -359,13 +363,13 @@ def _watch_drift(log: _Log, encode: Encode | None, raised: list[RaisedAlert], te
         for one in tests:
             value, p = (one.test.energy, one.test.energy_p) if name == "drift" else (one.test.fall, one.test.fall_p)
             if p <= level:
-                event = _event(name, DRIFTS[name], log.table["id"].iloc[one.rows], one.time, log)
+                event = _event(name, DRIFTS[name].about, log.table["id"].iloc[one.rows], one.time, log)
                 raised.append(replace(event, since=one.time - WEEK, value=value))
 
 
 def _changed_vectors(log: _Log) -> Iterator[RaisedAlert]:
     for row in [change.row for change in log.changes if change.name in VECTORS]:
-        yield _event("vectors", EVENTS["vectors"], log.whole["id"].iloc[[row]], int(log.whole["time"].iloc[row]), log)
+        yield _event("vectors", EVENTS["vectors"].about, log.whole["id"].iloc[[row]], int(log.whole["time"].iloc[row]), log)
 
 
 def _event(alert: str, about: str, ids: "pd.Series[Any]", time: int, log: _Log) -> RaisedAlert:

@@ -1,5 +1,6 @@
 """The settings of alerts, and the set of alerts, declared once."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Literal, NamedTuple, Self
 
@@ -10,33 +11,66 @@ class LimitAlert(NamedTuple):
     """An alert that a mean is worse than its limit.
 
     `kind` is the form of its values: a `share` of questions that should be small, a `score` within [0, 1] or of any `scale` that should be large,
-    or a `tail`: the share of questions above the limit, which should be at most TAIL.
+    or a `tail`: the share of questions above the limit, which should be at most TAIL. `worse` completes "today, …". The `title` is that of its
+    card on the page, in the order of `card`; one without a card is not compared with last week. `unit` names the questions with a value.
     """
 
     name: str
     column: str
     kind: Literal["share", "score", "scale", "tail"]
     about: str
+    worse: str
+    card: int = 0
+    title: str = ""
+    unit: str = "known"
+
+    @property
+    def in_points(self) -> bool:
+        """True for a share, whose differences are percentage points."""
+        return self.kind in ("share", "tail")
+
+
+class OtherAlert(NamedTuple):
+    """An alert without a limit: the number or the questions that it is about, and the words that complete "today, …"."""
+
+    about: str
+    worse: str
 
 
 # Of latency and cost: the limit is one of the 95th percentile.
 TAIL = 0.05
 LIMITS = (
-    LimitAlert("faithfulness", "score", "score", "support of judged answers by their context"),
-    LimitAlert("no_results", "empty", "share", "share of questions without results"),
-    LimitAlert("similarity", "similarity", "scale", "similarity of the first hit"),
-    LimitAlert("latency", "seconds", "tail", "share of answers slower than {limit:.3g} s"),
-    LimitAlert("cost", "cost", "tail", "share of questions that cost more than {limit:.3g}"),
-    LimitAlert("feedback", "negative", "share", "share of negative feedback"),
-    LimitAlert("refusals", "refused", "share", "share of refused questions"),
-    LimitAlert("lost_results", "lost", "share", "share of known questions that lost their results or their first document"),
+    LimitAlert(
+        *("faithfulness", "score", "score", "support of judged answers by their context"),
+        *("answers are less supported by their passages", 1, "Support of answers", "judged"),
+    ),
+    LimitAlert(
+        "no_results", "empty", "share", "share of questions without results", "more questions are without results", 2, "Without results"
+    ),
+    LimitAlert(
+        *("similarity", "similarity", "scale", "similarity of the first hit"),
+        *("first hits are less similar", 3, "First-hit similarity", "with a score"),
+    ),
+    LimitAlert("latency", "seconds", "tail", "share of answers slower than {limit:.3g} s", "more answers are slow", 4, "Latency, p95"),
+    LimitAlert(
+        "cost", "cost", "tail", "share of questions that cost more than {limit:.3g}", "more questions are costly", 7, "Cost of a question"
+    ),
+    LimitAlert("feedback", "negative", "share", "share of negative feedback", "more feedback is negative", 5, "Negative feedback", "rated"),
+    LimitAlert("refusals", "refused", "share", "share of refused questions", "more questions are refused", 6, "Refused"),
+    LimitAlert(
+        *("lost_results", "lost", "share", "share of known questions that lost their results or their first document"),
+        "known questions lost their results or their first document",
+    ),
 )
 # Tests of windows, and alerts without a test.
 DRIFTS = {
-    "drift": "energy distance of the week's questions from the reference",
-    "off_topic": "fall of their cosine to the reference's mean",
+    "drift": OtherAlert("energy distance of the week's questions from the reference", "people ask about new subjects"),
+    "off_topic": OtherAlert("fall of their cosine to the reference's mean", "more questions are off the topics of the reference"),
 }
-EVENTS = {"vectors": "questions since a change of the embedder"}
+EVENTS = {"vectors": OtherAlert("questions since a change of the embedder", "the embedder is another one")}
+ALERTS: Mapping[str, LimitAlert | OtherAlert] = {**{alert.name: alert for alert in LIMITS}, **DRIFTS, **EVENTS}
+# The measures of the page by name, in its order.
+CARDS = {alert.name: alert for alert in sorted(LIMITS, key=lambda alert: alert.card) if alert.card}
 # The versions that decide vectors: a name, or a fingerprint of the vectors of fixed texts.
 VECTORS = ("embedder", "vectors")
 

@@ -44,9 +44,7 @@ class ChunksStage(Stage):
             writer.tables("chunks", chunk_tables(inputs.run.dataset.searched, inputs.configuration.pipeline.chunking))
 
     def embedder(self, configuration: Configuration) -> Embedder | None:
-        """Return the embedder with which the chunker compares texts."""
         return configuration.pipeline.chunking.compared_by
 
     def texts(self, inputs: Inputs) -> Sequence[str]:
-        """Return the texts that the chunker compares."""
         return [text for document in inputs.run.dataset.searched for text in inputs.configuration.pipeline.chunking.compared(document)]

@@ -15,9 +15,8 @@ from workbench.context.conditions import RETRIEVED
 from workbench.errors import RunError
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.rankings import ranking_case
 from workbench.pipeline.stage import Identity, Inputs, Node, Stage, TableMakers
-from workbench.pipeline.stage_results import StageResults
+from workbench.pipeline.stage_results import StageResults, ranking_case
 from workbench.pipeline.target_tables import unknown_questions
 from workbench.schemas import SCHEMAS
 from workbench.storage.result_store import ResultWriter
@@ -118,11 +117,10 @@ class ChunkFaultsStage(Stage):
     tables: ClassVar[TableMakers] = {SCHEMAS["chunk_faults"]: _faults_table}
 
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
-        """Return whether the run has a primary metric, and the configuration chunks of its own. A run that only screens explains nothing."""
+        """Return whether the run has a primary metric, which one that only screens lacks, and Workbench has split the documents."""
         return run.primary is not None and "chunks" not in configuration.provided
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
-        """Count the faults."""
         run, chunks = inputs.run, inputs.entry("chunks")
         lengths, window = inputs.input_lengths, inputs.configuration.window
         faults = chunk_faults(run.labels, run.dataset, chunks.table("chunks"), run.chunks(chunks).inputs, lengths, window)

@@ -1,6 +1,5 @@
 """Rank chunks and documents for each question."""
 
-from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -8,22 +7,18 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workbench.metrics.delivery import delivered_ends
-from workbench.metrics.names import Metric
-from workbench.pipeline.chunk_table import slice_numbers
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.searched_queries import searched_queries
+from workbench.pipeline.search import corpus_of, search_depth, searched_queries
 from workbench.pipeline.stage import Identity, Inputs, Node, Stage, TableMakers
 from workbench.pipeline.stage_results import StageResults
-from workbench.retrieval.base import Corpus, Ranking, SearchDepth
-from workbench.retrieval.chroma_index import ensure_index, folder_bytes
+from workbench.retrieval.base import Ranking
+from workbench.retrieval.chroma_index import folder_bytes
 from workbench.retrieval.fusion import CONSTANT, POOL
-from workbench.retrieval.rank import SEED, tie_breakers
+from workbench.retrieval.rank import SEED
 from workbench.rewriting.base import TextRewriter
 from workbench.schemas import SCHEMAS
 from workbench.storage.result_store import ResultWriter
-
-_LISTED = 100
 
 
 def _hits_table(results: StageResults) -> pd.DataFrame:
@@ -100,46 +95,6 @@ class HitsStage(Stage):
                 writer.table(f"{search}_sources", ranking.sources)
         size = folder_bytes(inputs.entry("index").folder) if "index" in inputs.entries else 0
         writer.values("searches", {"names": list(ranked), "index_bytes": size, "overlap": _overlap(ranked, configuration.retrieval.k)})
-
-
-def metric_depth(metrics: Sequence[Metric]) -> SearchDepth:
-    """Return the distinct slices, tokens and documents of a ranking that metrics read."""
-    ranked = [metric for metric in metrics if not metric.of_answers]
-    slices = [metric.k or 0 for metric in ranked if metric.bounded_by_k]
-    documents = [metric.k or 0 for metric in ranked if metric.family == "documents"]
-    tokens = [metric.tokens or 0 for metric in ranked]
-    return SearchDepth(max(slices, default=0), max(tokens, default=0), max(documents, default=0))
-
-
-def search_depth(configuration: Configuration, run: RunContext) -> SearchDepth:
-    """Return the search depth that metrics and delivery require. 100 documents are listed, for margins and run files."""
-    read, pool = metric_depth(run.metrics), configuration.rerank.pool if configuration.rerank else 0
-    delivered = configuration.delivery(run.primary).tokens or 0 if run.primary else 0
-    return SearchDepth(max(configuration.k, pool, read.slices), max(delivered, read.tokens), max(1, read.documents), listed=_LISTED)
-
-
-def corpus_of(results: StageResults) -> Corpus:
-    """Return the chunks to search from the finished stages `chunks` and, for retrieval with vectors, `vectors` and `index`.
-
-    A damaged index is rebuilt.
-    """
-    run, stored, table = results.run, results.entries, results.chunks_table
-    chunks = run.chunks(results.entry("chunks"))
-    vectors = np.asarray(results.entry("vectors").array("vectors")) if "vectors" in stored else np.zeros((0, 0), dtype=np.float32)
-    index = results.entry("index").folder if "index" in stored else None
-    if index is not None:
-        ensure_index(index, chunks, vectors)
-    return Corpus(
-        ids=chunks.ids,
-        doc=table["doc"].to_numpy(np.int64),
-        group=slice_numbers(table),
-        tokens=table["tokens"].to_numpy(np.int64),
-        chunk_breakers=tie_breakers(chunks.ids),
-        document_breakers=tie_breakers([document.doc_id for document in run.dataset.documents]),
-        texts=chunks.inputs,
-        index=index,
-        vectors=vectors,
-    )
 
 
 def _overlap(ranked: dict[str, Ranking], k: int) -> float | None:

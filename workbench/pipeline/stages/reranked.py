@@ -8,12 +8,11 @@ from workbench.context.delivered_slices import with_neighbours
 from workbench.errors import RunError
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.searched_queries import original_queries
+from workbench.pipeline.search import corpus_of, original_queries
 from workbench.pipeline.stage import Identity, Inputs, Node, Stage
-from workbench.pipeline.stages.hits import corpus_of
 from workbench.retrieval.base import Ranking
 from workbench.retrieval.reranked import reranked
-from workbench.storage.result_store import ResultWriter, StoredResult
+from workbench.storage.result_store import ResultWriter
 
 
 class RerankedStage(Stage):
@@ -25,11 +24,9 @@ class RerankedStage(Stage):
     uses_cache: ClassVar[bool] = True
 
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
-        """Return whether the configuration has a reranker."""
         return configuration.rerank is not None
 
     def identity(self, node: Node, run: RunContext) -> Identity:
-        """Return the reranker's settings and models."""
         return Identity(node.configuration.rerank.identity() if node.configuration.rerank else None)
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
@@ -37,18 +34,14 @@ class RerankedStage(Stage):
         reranker, retrieval, hits = inputs.configuration.rerank, inputs.configuration.pipeline.retrieval, inputs.entry("hits")
         if reranker is None:
             raise RunError(f"{inputs.configuration.name} has no reranker", "run the sweep again")
-        before, queries, corpus = ranking_of(hits, retrieval.evaluated), original_queries(inputs), corpus_of(inputs)
+        ranked, ranking, about = (hits.table(f"{retrieval.evaluated}_{name}") for name in ("hits", "ranking", "about"))
+        before = Ranking(ranked, ranking, about)
+        queries, corpus = original_queries(inputs), corpus_of(inputs)
         after = reranked(before, queries, corpus, reranker, inputs.run.workspace.vectors, retrieval.k)
         writer.table(f"{retrieval.evaluated}_hits", after.hits)
         writer.table(f"{retrieval.evaluated}_ranking", after.ranking)
         writer.table(f"{retrieval.evaluated}_about", after.queries)
         writer.values("searches", {"names": [retrieval.evaluated], "index_bytes": 0, "overlap": None})
-
-
-def ranking_of(hits: StoredResult, search: str) -> Ranking:
-    """Return a stored ranking."""
-    hits_table, ranking, about = (hits.table(f"{search}_{name}") for name in ("hits", "ranking", "about"))
-    return Ranking(hits_table, ranking, about)
 
 
 class NeighboursStage(Stage):
@@ -59,15 +52,12 @@ class NeighboursStage(Stage):
     setting = "retrieval"
 
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
-        """Return whether the configuration delivers neighbours."""
         return configuration.neighbours > 0
 
     def identity(self, node: Node, run: RunContext) -> Identity:
-        """Return the number of neighbours on each side."""
         return Identity(node.configuration.neighbours)
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
-        """Add the neighbours to the ranking of every search."""
         ranked, doc = inputs.final_hits, inputs.entry("chunks").table("chunks")["doc"].to_numpy(np.int64)
         for search in ranked.values("searches")["names"]:
             writer.table(f"{search}_hits", with_neighbours(ranked.table(f"{search}_hits"), doc, inputs.configuration.neighbours))

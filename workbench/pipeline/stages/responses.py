@@ -30,7 +30,7 @@ _LISTED = 10
 
 
 def _targets_table(results: StageResults) -> pd.DataFrame:
-    """Tabulate what a target was asked, what failed, and what could not be matched."""
+    """Tabulate the requests to a target, those that failed, and the hits that could not be matched."""
     (target,), run = results.configuration.targets, results.run
     responses = results.entry("responses")
     hits, failures, named, unread = (
@@ -75,7 +75,7 @@ def _samples_table(results: StageResults) -> pd.DataFrame:
 
 
 class ResponsesStage(Stage):
-    """What a target returns, matched with the documents of the dataset.
+    """The replies of a target, matched with the documents of the dataset.
 
     Table `hits`, a row for each hit of each question, with the columns of `target_tables.RETURNED`: of its search, or else the sources of its
     answer. Table `sources`: the sources of its answers, if it names any, and values `named`: the questions for which it does. Table `failures`:
@@ -96,7 +96,6 @@ class ResponsesStage(Stage):
     tables: ClassVar[TableMakers] = {SCHEMAS["targets"]: _targets_table, SCHEMAS["samples"]: _samples_table}
 
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
-        """Return whether the configuration is a target."""
         return bool(configuration.targets)
 
     def identity(self, node: Node, run: RunContext) -> Identity:

@@ -1,4 +1,4 @@
-"""Rewrite the questions as texts, and embed these."""
+"""Rewrite the questions as texts, or expand them by the best chunks of a first search."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -11,10 +11,10 @@ from workbench.embedding.embed import check_sealed, embed
 from workbench.errors import RunError
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.searched_queries import REWRITES, rewrites_table
+from workbench.pipeline.search import REWRITES, corpus_of, original_queries, rewrites_table, write_expanded
 from workbench.pipeline.stage import Identity, Inputs, Node, Stage, TableMakers
 from workbench.pipeline.stages.vectors import EmbeddingStage, embedder_of
-from workbench.rewriting.base import RewrittenText, TextRewriter
+from workbench.rewriting.base import FeedbackRewriter, RewrittenText, TextRewriter, expanded_queries
 from workbench.schemas import SCHEMAS
 from workbench.storage.result_store import ResultWriter
 
@@ -30,7 +30,6 @@ class RewrittenStage(Stage):
     tables: ClassVar[TableMakers] = {SCHEMAS["rewrites"]: rewrites_table}
 
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
-        """Return whether the configuration replaces questions by texts."""
         return isinstance(configuration.rewrite, TextRewriter)
 
     def identity(self, node: Node, run: RunContext) -> Identity:
@@ -39,7 +38,6 @@ class RewrittenStage(Stage):
         return Identity(rewriter.identity() if rewriter else None, run.questions_identity)
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
-        """Rewrite all questions."""
         rewriter, questions = inputs.configuration.rewrite, inputs.run.dataset.queries
         if not isinstance(rewriter, TextRewriter):
             raise RunError(f"{inputs.configuration.name} rewrites no question", "run the sweep again")
@@ -64,11 +62,9 @@ class RewrittenVectorsStage(EmbeddingStage):
     role = "query"
 
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
-        """Return whether retrieval searches vectors of rewritten texts."""
         return isinstance(configuration.rewrite, TextRewriter) and configuration.pipeline.retrieval.needs_vectors
 
     def identity(self, node: Node, run: RunContext) -> Identity:
-        """Return everything that determines the vector of a text in either role."""
         embedder = embedder_of(node.configuration)
         return Identity([embedder.identity("query"), embedder.identity("document")])
 
@@ -92,3 +88,38 @@ class RewrittenVectorsStage(EmbeddingStage):
         """Return the texts that are embedded as queries. Those embedded as documents are few."""
         rows = inputs.entry("rewritten").table(REWRITES)
         return list(rows.loc[rows["role"] == self.role, "text"])
+
+
+class FeedbackStage(Stage):
+    """The expanded queries of each member of the retriever that searches them, see `write_expanded`.
+
+    Table `rewrites` (query, number, text, role): a text for people.
+    """
+
+    name = "feedback"
+    inputs = ("questions", "chunks", "vectors", "queries", "index")
+    setting = "rewrite"
+    tables: ClassVar[TableMakers] = {SCHEMAS["rewrites"]: rewrites_table}
+
+    def applies(self, configuration: Configuration, run: RunContext) -> bool:
+        return isinstance(configuration.rewrite, FeedbackRewriter)
+
+    def identity(self, node: Node, run: RunContext) -> Identity:
+        """Return the settings of the rewriter and of the retriever, which makes the first search, and the documents that each question may find."""
+        rewriter, retriever = node.configuration.rewrite, node.configuration.pipeline.retrieval
+        return Identity([rewriter.identity() if rewriter else None, retriever.identity()], run.filters.identity if run.filters else None)
+
+    def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
+        rewriter, configuration = inputs.configuration.rewrite, inputs.configuration.pipeline
+        if not isinstance(rewriter, FeedbackRewriter):
+            raise RunError(f"{configuration.name} expands no question", "run the sweep again")
+        queries, corpus = original_queries(inputs), corpus_of(inputs)
+        members = list(expanded_queries(rewriter, queries, configuration.retrieval, corpus))
+        write_expanded(writer, members)
+        rows = [
+            (query, number, f"{'.'.join(member.path)}: {text}" if member.path else text, rewriter.role)
+            for query in range(len(queries.texts))
+            for number, member in enumerate(members)
+            for text in [member.texts[query]]
+        ]
+        writer.table(REWRITES, pd.DataFrame(rows, columns=["query", "number", "text", "role"]))

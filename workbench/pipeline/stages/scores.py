@@ -11,8 +11,8 @@ from workbench.metrics.names import Metric
 from workbench.pipeline.answered_cases import answered_case
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.rankings import ranking_case, retrieved
 from workbench.pipeline.stage import Identity, Inputs, Node, Stage
+from workbench.pipeline.stage_results import ranking_case, retrieved
 from workbench.pipeline.target_tables import without_unscored
 from workbench.records import Variant
 from workbench.storage.result_store import ResultWriter
@@ -39,12 +39,10 @@ class ScoresStage(Stage):
     inputs = tuple(dict.fromkeys(name for names in _INPUTS.values() for name in names))
 
     def parts(self, configuration: Configuration, run: RunContext) -> Sequence[str]:
-        """Return the names of the metrics whose inputs the configuration has."""
         answered, judged = configuration.answering is not None, run.judging is not None
         return tuple(str(metric) for metric in run.metrics if not metric.of_answers or (answered and (judged or not metric.judged)))
 
     def inputs_of(self, node: Node) -> tuple[str, ...]:
-        """Return the inputs that the metric reads."""
         wanted = {name for source in Metric.parse(node.part).definition.reads for name in _INPUTS[source]}
         return tuple(name for name in self.inputs if name in wanted)
 
@@ -101,9 +99,7 @@ def _of_searches(metric: Metric, inputs: Inputs) -> tuple[dict[Variant, pd.DataF
     scores = tables[configuration.evaluated]
     if "responses" in inputs.entries:
         scores = without_unscored(scores, metric.family, inputs.entry("responses"))
-    return {Variant(): scores}, _change(tables["exact"], tables["ann"]) if {"exact", "ann"} <= tables.keys() else None
-
-
-def _change(exact: pd.DataFrame, approximate: pd.DataFrame) -> float | None:
-    means = [scores.loc[scores["state"] == "scored", "value"].mean() for scores in (exact, approximate)]
-    return None if np.isnan(means).any() else float(means[1] - means[0])
+    means = [
+        table.loc[table["state"] == "scored", "value"].mean() for search in ("exact", "ann") if (table := tables.get(search)) is not None
+    ]
+    return {Variant(): scores}, float(means[1] - means[0]) if len(means) == 2 and not np.isnan(means).any() else None

@@ -1,5 +1,6 @@
-"""Embed the chunks and the questions."""
+"""Embed the chunks and the questions, and build a Chroma index from the vectors of the chunks."""
 
+import time
 from collections.abc import Sequence
 from functools import partial
 
@@ -13,7 +14,8 @@ from workbench.errors import RunError
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import EncodingCost, RunContext
 from workbench.pipeline.stage import Identity, Inputs, Node, Stage
-from workbench.storage.result_store import ResultWriter
+from workbench.retrieval.chroma_index import build_index, index_recipe, is_built
+from workbench.storage.result_store import ResultWriter, StoredResult
 
 
 class EmbeddingStage(Stage):
@@ -22,15 +24,12 @@ class EmbeddingStage(Stage):
     setting = "embedding"
 
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
-        """Return whether retrieval uses vectors."""
         return configuration.embedding is not None
 
     def identity(self, node: Node, run: RunContext) -> Identity:
-        """Return everything that determines the vector of a text in this role."""
         return Identity(embedder_of(node.configuration).identity(self.role))
 
     def embedder(self, configuration: Configuration) -> Embedder | None:
-        """Return the configuration's embedder."""
         return configuration.embedding
 
 
@@ -88,12 +87,38 @@ class QueriesStage(EmbeddingStage):
     role = "query"
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
-        """Encode all queries."""
         embedder, texts = embedder_of(inputs.configuration), self.texts(inputs)
         embedded = embed(texts, embedder, self.role, inputs.run.workspace.vectors, "queries")
         check_sealed(embedded.vectors, "queries")
         writer.array("vectors", embedded.vectors)
 
     def texts(self, inputs: Inputs) -> Sequence[str]:
-        """Return the queries' texts."""
         return [query.text for query in inputs.run.dataset.queries]
+
+
+class IndexStage(Stage):
+    """The folder of one Chroma collection."""
+
+    name = "index"
+    inputs = ("chunks", "vectors")
+
+    def applies(self, configuration: Configuration, run: RunContext) -> bool:
+        return configuration.embedding is not None and run.indexed
+
+    def identity(self, node: Node, run: RunContext) -> Identity:
+        """Return the space and the version of Chroma, which cannot read another version's files."""
+        return Identity(run=index_recipe())
+
+    def obtain(self, inputs: Inputs) -> StoredResult:
+        """Return the index, building it unless it is finished."""
+        folder, started = inputs.run.workspace.indexes / inputs.key, time.perf_counter()
+        vectors = inputs.entry("vectors").array("vectors")
+        built = build_index(folder, inputs.run.chunks(inputs.entry("chunks")), vectors)
+        return StoredResult(folder, time.perf_counter() - started, built)
+
+    def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
+        """Do nothing, since `obtain` builds the index in its own folder."""
+
+    def is_stored(self, key: str, run: RunContext) -> bool:
+        """Return whether the index is finished. Always true for a store under a URL, where the stage that reads an index builds it."""
+        return bool(run.workspace.url) or is_built(run.workspace.indexes / key)

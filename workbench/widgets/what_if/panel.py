@@ -19,7 +19,7 @@ from workbench.records import MOST_TOKENS
 from workbench.report.cells import text, words
 from workbench.report.model import Cell, Column, Lines, Row, Table
 from workbench.report.render.notebook import show
-from workbench.scoring.rescoring.what_if import ALL, NONE, Say, WhatIfQuestion, what_if_table
+from workbench.scoring.what_if import ALL, NONE, Say, WhatIfQuestion, what_if_table
 from workbench.statistics.intervals import bounds_text
 from workbench.widgets.notebook_panel import WITHIN, NotebookPanel, fitted
 

@@ -15,7 +15,7 @@ from workbench.execution.local import Outcome
 from workbench.metrics.names import Metric
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.graph import Graph
-from workbench.pipeline.stages.answering.contexts import passages_of
+from workbench.pipeline.stored_answers import passages_of
 from workbench.records import Dataset, TokenCut, Variant
 from workbench.storage.result_store import StoredResult
 

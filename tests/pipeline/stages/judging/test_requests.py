@@ -2,7 +2,7 @@
 
 from workbench.judging.base import Judgement, JudgeRequest
 from workbench.judging.claims.base import AnswerClaims, SplitRequest
-from workbench.pipeline.stages.judging.requests import claims_fault, judgement_fault
+from workbench.pipeline.stages.judging.judged_stage import claims_fault, judgement_fault
 from workbench.records import Claim, Passage
 
 REQUEST = JudgeRequest("support", "q", "a", "a claim", (Passage("d", 0, 5, "words"),))

@@ -1,7 +1,7 @@
 """Answer all questions from their contexts."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -16,17 +16,16 @@ from workbench.context.conditions import RETRIEVED
 from workbench.core.progress import ProgressBar
 from workbench.errors import RunError
 from workbench.llm.base import lost_tries
-from workbench.llm.replies.answers import CUT_REASONING, separated
 from workbench.llm.replies.answers import VERSION as REPLIES_VERSION
+from workbench.llm.replies.answers import separated
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Identity, Inputs, Node, Stage, TableMakers
 from workbench.pipeline.stage_results import StageResults
-from workbench.pipeline.stages.answering.contexts import passages_of
-from workbench.pipeline.stages.answering.outcomes import outcomes_of
+from workbench.pipeline.stored_answers import answer_rows, outcomes_of, passages_of
 from workbench.records import Answer, Passage, Variant
 from workbench.schemas import SCHEMAS
-from workbench.storage.result_store import ResultWriter, StoredResult
+from workbench.storage.result_store import ResultWriter
 
 _COLUMNS = {
     "query": "int64",
@@ -93,11 +92,9 @@ class AnswersStage(Stage):
     tables: ClassVar[TableMakers] = {SCHEMAS["answers"]: _answers_table}
 
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
-        """Return whether the configuration answers."""
         return configuration.answering is not None
 
     def variant(self, variant: Variant) -> Variant:
-        """Return the whole variant."""
         return variant
 
     def inputs_of(self, node: Node) -> tuple[str, ...]:
@@ -135,20 +132,6 @@ def _failed(inputs: Inputs) -> dict[int, Answer]:
     if "responses" not in inputs.entries:
         return {}
     return {query: Answer(error=error) for query, error in inputs.entry("responses").table("unanswered").itertuples(index=False)}
-
-
-def answer_rows(entry: StoredResult, of_model: Iterable[StoredResult]) -> pd.DataFrame:
-    """Return the table of a variant's answers without those that are reasoning, as the model's answers in all variants show.
-
-    A template that writes the beginning of the reasoning into the prompt leaves only its end in a reply. A reply that was cut before the end has no
-    mark at all, and only the other replies of the model show that it is no answer.
-    """
-    rows = entry.table("answers")
-    if not any(each.table("answers")["unopened"].any() for each in of_model):
-        return rows
-    cut = rows["truncated"].eq(True).fillna(False).astype(bool) & ~rows["reasoned"] & (rows["error"] == "")
-    empty = {"text": "", "citations": "[]", "refused": False, "error": CUT_REASONING.reason}
-    return rows.assign(**{name: rows[name].mask(cut, value) for name, value in empty.items()})
 
 
 def _answered(generator: Generator, requests: Sequence[AnswerRequest], resources: AnswerResources, title: str) -> list[Answer]:

@@ -1,9 +1,8 @@
-"""Make the contexts in which a configuration answers the questions, or a target those of its own."""
+"""Make the contexts in which a configuration answers the questions, or take those of a target."""
 
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -24,9 +23,9 @@ from workbench.metrics.delivery import delivered
 from workbench.models.tokenizers import BUDGET_VOCABULARY, tokenised, vocabulary_digest
 from workbench.perturb.planting import attack_texts, plant
 from workbench.pipeline.configuration import Configuration
-from workbench.pipeline.context import RunContext
-from workbench.pipeline.rankings import retrieved
+from workbench.pipeline.context import RunContext, memoised_by_run
 from workbench.pipeline.stage import Identity, Inputs, Node, Stage
+from workbench.pipeline.stage_results import retrieved
 from workbench.pipeline.target_tables import RETURNED
 from workbench.records import Passage, Variant
 from workbench.storage.result_store import ResultWriter, StoredResult
@@ -75,11 +74,9 @@ class ContextsStage(Stage):
     setting = "context"
 
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
-        """Return whether the configuration answers."""
         return configuration.answering is not None
 
     def variant(self, variant: Variant) -> Variant:
-        """Return the condition and the perturbation."""
         return replace(variant, repeat=0)
 
     def inputs_of(self, node: Node) -> tuple[str, ...]:
@@ -94,7 +91,8 @@ class ContextsStage(Stage):
         """Return the settings of packing with the condition and its attacks, the tokens of prompts, and the limits of passages not retrieved."""
         generator, packing, variant = _generator(node.configuration), node.configuration.context, node.variant
         attacks = attack_texts(variant.perturbation) if variant.condition == INJECTION else ()
-        prompts = [vocabulary_digest(generator.vocabulary), fingerprint(_overheads(generator, run)), _around(generator)]
+        overheads, around = _overheads(run, generator)
+        prompts = [vocabulary_digest(generator.vocabulary), fingerprint(overheads), around]
         condition, filters, evidence = variant.condition, run.filters, {need.query_id for need in run.dataset.needs}
         limited = condition in RANKED | {IRRELEVANT_ONLY} or any(
             query.query_id not in evidence for query in run.dataset.queries if query.answerable
@@ -123,37 +121,23 @@ def _unknown(inputs: Inputs, made: Sequence[ContextOutcome]) -> list[int]:
     return [query for query, context in enumerate(made) if not context.packed.passages and query not in empty]
 
 
-def passages_of(entry: StoredResult) -> dict[int, tuple[Passage, ...]]:
-    """Return the passages of each question to which the condition applies, in the order of the prompt."""
-    about, rows = entry.table("contexts"), entry.table("passages")
-    found: dict[int, list[Passage]] = {query: [] for query in about.loc[about["reason"] == "", "query"].tolist()}
-    columns = ["query", "doc_id", "start", "end", "text", "title", "planted"]
-    for query, *values in rows.sort_values(["query", "number"], kind="stable")[columns].itertuples(index=False, name=None):
-        found[query].append(Passage(*values))
-    return {query: tuple(passages) for query, passages in found.items()}
-
-
 def _generator(configuration: Configuration) -> Generator:
     if configuration.answering is None or configuration.context is None:
         raise RunError(f"{configuration.name} answers no question", "run the sweep again")
     return configuration.answering
 
 
-@lru_cache(maxsize=8)
-def _overheads(generator: Generator, run: RunContext) -> tuple[int, ...]:
-    """Return the tokens of each question's prompt without passages."""
-    return tuple(generator.overhead(query.text) for query in run.dataset.queries)
-
-
-@lru_cache(maxsize=8)
-def _around(generator: Generator) -> list[int]:
-    return [generator.passage_overhead(number + 1) for number in range(_PROBED)]
+@memoised_by_run(8)
+def _overheads(run: RunContext, generator: Generator) -> tuple[list[int], list[int]]:
+    """Return the tokens of each question's prompt without passages, and those around each of the first passages."""
+    prompts = [generator.overhead(query.text) for query in run.dataset.queries]
+    return prompts, [generator.passage_overhead(number + 1) for number in range(_PROBED)]
 
 
 def _maker(inputs: Inputs) -> ContextBuilder:
     configuration, run, condition = inputs.configuration, inputs.run, inputs.node.variant.condition
     generator, packing = _generator(configuration), configuration.context
-    overheads = dict(zip((query.text for query in run.dataset.queries), _overheads(generator, run), strict=True))
+    overheads = dict(zip((query.text for query in run.dataset.queries), _overheads(run, generator)[0], strict=True))
     if packing and condition != NONE and overheads and min(overheads.values()) >= packing.budget:
         what = f"a context of {packing.budget} tokens has no room for passages: prompt and question alone have {min(overheads.values())} or more"
         raise InputError(what, "raise the budget of context")
@@ -170,7 +154,7 @@ def _maker(inputs: Inputs) -> ContextBuilder:
     )
 
 
-@lru_cache(maxsize=2)
+@memoised_by_run(2)
 def _labels(run: RunContext) -> list[QuestionLabels]:
     """Return the labels of each question, of documents that its filter allows."""
     labels = question_labels(run.dataset, [(query.answer, *query.answer_variants) for query in run.dataset.queries])
@@ -178,15 +162,15 @@ def _labels(run: RunContext) -> list[QuestionLabels]:
     return [each if mask is None else each.within(set(run.doc_ids[mask])) for each, mask in zip(labels, allowed, strict=True)]
 
 
-@lru_cache(maxsize=2)
+@memoised_by_run(2)
 def _slices(run: RunContext, chunks: StoredResult | None) -> DeliveredSlices:
     empty = pd.DataFrame(columns=["doc", "delivered_start", "delivered_end"], dtype="int64")
     return DeliveredSlices.of(run.dataset.documents, chunks.table("chunks") if chunks else empty)
 
 
-@lru_cache(maxsize=2)
+@memoised_by_run(2)
 def _ranking(run: RunContext, configuration: Configuration, chunks: StoredResult, hits: StoredResult) -> list[list[Passage]]:
-    """Return the passages that retrieval delivers for each question, cached since several conditions start from them."""
+    """Return the passages that retrieval delivers for each question, from which several conditions start."""
     case = Case(run.labels, retrieved(configuration, chunks, hits), run.spans)
     text, documents = delivered(case, configuration.delivery(run.primary)), run.dataset.documents
     ranking: list[list[Passage]] = [[] for _ in run.dataset.queries]
@@ -267,12 +251,9 @@ def _passages(rows: pd.DataFrame, run: RunContext) -> Iterator[Passage]:
             whole = row["start"] < 0
             yield passage_of(document, 0 if whole else row["start"], len(document.text) if whole else row["end"])
         elif row["text"].strip():
-            yield foreign_passage(row["doc_id"], row["text"])
-
-
-def foreign_passage(doc_id: str, text: str) -> Passage:
-    """Return a passage that is in no document of the dataset, under an id that no document and no other text has."""
-    return Passage(f"{doc_id or 'unnamed'} [not in the dataset, {fingerprint(text)[:8]}]", 0, len(text), text)
+            # No document and no other text has this id.
+            text, name = row["text"], row["doc_id"] or "unnamed"
+            yield Passage(f"{name} [not in the dataset, {fingerprint(text)[:8]}]", 0, len(text), text)
 
 
 def _packed(passages: list[Passage]) -> PackedContext:

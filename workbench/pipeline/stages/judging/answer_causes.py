@@ -1,7 +1,6 @@
 """Name the cause of every failed question in the judged variants of a configuration."""
 
 from collections.abc import Collection, Iterator, Sequence
-from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -18,13 +17,11 @@ from workbench.core.formatting import encodable
 from workbench.core.words import VERSION
 from workbench.metrics.case import Case
 from workbench.pipeline.answered_cases import answered_case
-from workbench.pipeline.configuration import Configuration
-from workbench.pipeline.context import RunContext
-from workbench.pipeline.rankings import ranking_case
-from workbench.pipeline.stage import Identity, Inputs, Node, Stage, TableMakers
-from workbench.pipeline.stage_results import StageResults
-from workbench.pipeline.stages.judging.judge_tests import trust_in
-from workbench.pipeline.stages.judging.judged_stage import JudgedStage
+from workbench.pipeline.context import RunContext, memoised_by_run
+from workbench.pipeline.stage import Identity, Inputs, Node, TableMakers
+from workbench.pipeline.stage_results import StageResults, ranking_case
+from workbench.pipeline.stages.judging.judged_stage import JudgingStage
+from workbench.pipeline.stored_answers import trust_in
 from workbench.pipeline.target_tables import unknown_questions
 from workbench.records import Query, Variant
 from workbench.schemas import SCHEMAS
@@ -47,7 +44,7 @@ def _causes_table(results: StageResults) -> pd.DataFrame:
     return rows.assign(query_id=query_ids, evidence=texts, need=-1, doc_id="", rank=0, subject="answer")
 
 
-class AnswerCausesStage(Stage):
+class AnswerCausesStage(JudgingStage):
     """Table `causes`, a row for each failed question of each judged variant without an attack: condition, variant, repeat, query, cause, evidence.
 
     A question that the condition does not apply to and a failed answer have no cause. `evidence` is the text of a claim, a piece of missed
@@ -61,20 +58,14 @@ class AnswerCausesStage(Stage):
         *("corpus", "questions", "labels", "expected", "chunks", "vectors", "hits", "reranked", "neighbours"),
         *("responses", "contexts", "answers", "claims", "verdicts", "judgements", "judge_tests"),
     )
-    uses_cache: ClassVar[bool] = True
     tables: ClassVar[TableMakers] = {SCHEMAS["causes"]: _causes_table}
 
-    def applies(self, configuration: Configuration, run: RunContext) -> bool:
-        """Return whether the configuration answers and the run has judges."""
-        return configuration.answering is not None and run.judging is not None
-
     def includes(self, variant: Variant, run: RunContext) -> bool:
-        """Return whether failures in the variant are attributed."""
         return variant.condition in ATTRIBUTED and variant.condition in run.judged_conditions
 
     def identity(self, node: Node, run: RunContext) -> Identity:
         """Return everything that decides besides the judgements and the tests of judges: thresholds, the delivered part, and the variants."""
-        thresholds = JudgedStage.judging(run).thresholds
+        thresholds = run.required_judging.thresholds
         return Identity(
             run={
                 "thresholds": [thresholds.correctness, thresholds.answer_relevance],
@@ -174,6 +165,6 @@ def _evidence(inputs: Inputs) -> ContextEvidence:
     return ContextEvidence.of(case, configuration.delivery(run.primary), extent, _labels(run), run.dataset.documents)
 
 
-@lru_cache(maxsize=2)
+@memoised_by_run(2)
 def _labels(run: RunContext) -> list[QuestionLabels]:
     return question_labels(run.dataset, [expected_answers(query) for query in run.dataset.queries])

@@ -5,10 +5,9 @@ import pandas as pd
 from workbench.judging.claims.base import AnswerClaims, SplitRequest
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Identity, Inputs, Node
-from workbench.pipeline.stages.answering.answers import answer_rows
-from workbench.pipeline.stages.judging.judged_stage import JudgedStage
-from workbench.pipeline.stages.judging.requests import claims_of, record_calls
-from workbench.storage.result_store import ResultWriter, StoredResult
+from workbench.pipeline.stages.judging.judged_stage import JudgedStage, claims_of, record_calls
+from workbench.pipeline.stored_answers import given_answers
+from workbench.storage.result_store import ResultWriter
 
 _COLUMNS = {"query": "int64", "number": "int64", "text": "str", "start": "int64", "end": "int64", "error": "str"}
 
@@ -24,32 +23,17 @@ class ClaimsStage(JudgedStage):
     inputs = ("questions", "answers")
 
     def identity(self, node: Node, run: RunContext) -> Identity:
-        """Return the identity of the splitter."""
-        return Identity(run=self.judging(run).claims.identity())
+        return Identity(run=run.required_judging.claims.identity())
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Split the answers. If a call of a model failed, the next run asks again."""
-        splitter, answers = self.judging(inputs.run).claims, given_answers(inputs.entry("answers"))
+        splitter, answers = inputs.run.required_judging.claims, given_answers(inputs.entry("answers"))
         queries = inputs.run.dataset.queries
         requests = [SplitRequest(queries[query].text, text) for query, text in answers.items()]
         split = claims_of(splitter, requests, inputs.run.answer_resources, f"claims {inputs.configuration.name} {inputs.node.variant}")
         rows = [row for query, outcome in zip(answers, split, strict=True) for row in _rows(query, outcome)]
         writer.table("claims", pd.DataFrame(rows, columns=list(_COLUMNS)).astype(_COLUMNS))
         record_calls(writer, split, splitter.calls_model)
-
-
-def given_answers(entry: StoredResult) -> dict[int, str]:
-    """Return the text of each answer by question, without refusals and failed answers."""
-    rows = answer_rows(entry, [entry])
-    given = rows[(rows["error"] == "") & ~rows["refused"] & rows["text"].str.strip().astype(bool)]
-    return dict(zip(given["query"].tolist(), given["text"].tolist(), strict=True))
-
-
-def stored_claims(entry: StoredResult) -> list[tuple[int, int, str]]:
-    """Return question, number and text of each claim."""
-    rows = entry.table("claims")
-    rows = rows[rows["number"] >= 0]
-    return list(zip(rows["query"].tolist(), rows["number"].tolist(), rows["text"].tolist(), strict=True))
 
 
 def _rows(query: int, outcome: AnswerClaims) -> list[tuple[int, int, str, int, int, str]]:

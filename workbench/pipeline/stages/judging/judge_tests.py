@@ -1,56 +1,45 @@
-"""Test each judge of the run on cases with known answers, which decides what it may be called."""
+"""Qualify each judge of the run by a self-test on known answers: it is called a judge if it passes, else a score."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import ClassVar
 
 import pandas as pd
 
-from workbench.judging.base import Judge, Task
-from workbench.judging.trust import Trust, known_answers, trust
+from workbench.judging.trust import known_answers, trust
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
-from workbench.pipeline.stage import Identity, Inputs, Node, Stage, TableMakers
+from workbench.pipeline.stage import Identity, Inputs, Node, TableMakers
 from workbench.pipeline.stage_results import StageResults
-from workbench.pipeline.stages.judging.judged_stage import JudgedStage
+from workbench.pipeline.stages.judging.judged_stage import JudgingStage
+from workbench.pipeline.stored_answers import FAILED, trust_in
 from workbench.schemas import SCHEMAS
-from workbench.storage.result_store import ResultWriter, StoredResult
-
-FAILED = "a call of the judge's test on known answers failed"
+from workbench.storage.result_store import ResultWriter
 
 
 def _judges_table(results: StageResults) -> pd.DataFrame:
-    """Tabulate each task of the run with what its judge may be called."""
+    """Tabulate the result of the self-test of each task's judge."""
     return pd.DataFrame([asdict(trust_in(entry)) for entry in results.parts("judge_tests")])
 
 
-class JudgeTestsStage(Stage):
+class JudgeTestsStage(JudgingStage):
     """A result for each task of the run: values `trust`, the fields of `Trust`. All configurations and all runs with equal judges share it."""
 
     name = "judge_tests"
     setting: ClassVar[str] = "judging"
-    uses_cache: ClassVar[bool] = True
     tables: ClassVar[TableMakers] = {SCHEMAS["judges"]: _judges_table}
 
-    def applies(self, configuration: Configuration, run: RunContext) -> bool:
-        """Return whether the configuration answers and the run has judges."""
-        return configuration.answering is not None and run.judging is not None
-
     def parts(self, configuration: Configuration, run: RunContext) -> Sequence[str]:
-        """Return the tasks."""
-        return tuple(JudgedStage.judging(run).judges)
+        return tuple(run.judges)
 
     def identity(self, node: Node, run: RunContext) -> Identity:
-        """Return the judge and the known answers."""
-        judges = {task: judge for task, judge in self._judges(run).items() if task == node.part}
-        return Identity(
-            run=[[judge.identity(task), judge.label, [asdict(case) for case in known_answers(task)]] for task, judge in judges.items()]
-        )
+        task, judge = run.judge_of(node.part)
+        return Identity(run=[[judge.identity(task), judge.label, [asdict(case) for case in known_answers(task)]]])
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Test the judge. If a call of a model failed, the next run asks again."""
         run = inputs.run
-        ((task, judge),) = ((task, judge) for task, judge in self._judges(run).items() if task == inputs.node.part)
+        task, judge = run.judge_of(inputs.node.part)
         found = trust(judge, task, run.answer_resources, run.workspace.store)
         writer.values("trust", asdict(found))
         writer.values(
@@ -58,12 +47,3 @@ class JudgeTestsStage(Stage):
         )
         if found.failed_calls:
             writer.mark_incomplete()
-
-    def _judges(self, run: RunContext) -> Mapping[Task, Judge]:
-        return JudgedStage.judging(run).judges
-
-
-def trust_in(entry: StoredResult) -> Trust:
-    """Return the result of a test."""
-    values = entry.values("trust")
-    return Trust(**{**values, "weak_kinds": tuple(values["weak_kinds"])})

@@ -1,19 +1,17 @@
 """Judge contexts and answers: how relevant passages and answers are, whether answers are correct, and how good they are."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pandas as pd
 
-from workbench.judging.base import Judge, Judgement, JudgeRequest, Task
+from workbench.judging.base import JudgeRequest, Task
 from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Identity, Inputs, Node, TableMakers
 from workbench.pipeline.stage_results import StageResults
-from workbench.pipeline.stages.answering.contexts import passages_of
-from workbench.pipeline.stages.judging.claims import given_answers
-from workbench.pipeline.stages.judging.judged_stage import JudgedStage
-from workbench.pipeline.stages.judging.requests import judgements_of, record_calls
+from workbench.pipeline.stages.judging.judged_stage import JudgedStage, judgements_of, record_calls
+from workbench.pipeline.stored_answers import given_answers, passages_of
 from workbench.records import Passage, Query
 from workbench.schemas import SCHEMAS
 from workbench.storage.result_store import ResultWriter
@@ -45,26 +43,22 @@ class JudgementsStage(JudgedStage):
     tables: ClassVar[TableMakers] = {SCHEMAS["answer_judgements"]: _judgements_table}
 
     def parts(self, configuration: Configuration, run: RunContext) -> Sequence[str]:
-        """Return the tasks that have a judge."""
-        return tuple(self._judges(run))
+        return tuple(task for task in run.judges if task != "support")
 
     def identity(self, node: Node, run: RunContext) -> Identity:
-        """Return the identity of the task's judge."""
-        return Identity(run={task: judge.identity(task) for task, judge in self._judges(run).items() if task == node.part})
+        task, judge = run.judge_of(node.part)
+        return Identity(run={task: judge.identity(task)})
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         """Judge the passages or the answers. If a call of a model failed, the next run asks again."""
-        ((task, judge),) = ((task, judge) for task, judge in self._judges(inputs.run).items() if task == inputs.node.part)
+        task, judge = inputs.run.judge_of(inputs.node.part)
         answers, contexts = given_answers(inputs.entry("answers")), passages_of(inputs.entry("contexts"))
         requests = dict(judgement_requests(task, inputs.run.dataset.queries, contexts, answers))
         title = f"{task.replace('_', ' ')} {inputs.configuration.name} {inputs.node.variant}"
         found = judgements_of(judge, list(requests.values()), inputs.run.answer_resources, title)
-        rows = [_row(*place, judgement) for place, judgement in zip(requests, found, strict=True)]
+        rows = [(*place, each.score, each.confidence, each.error, each.model) for place, each in zip(requests, found, strict=True)]
         writer.table("judgements", pd.DataFrame(rows, columns=list(_COLUMNS)).astype(_COLUMNS))
         record_calls(writer, found, judge.calls_model)
-
-    def _judges(self, run: RunContext) -> Mapping[Task, Judge]:
-        return {task: judge for task, judge in self.judging(run).judges.items() if task != "support"}
 
 
 def judgement_requests(
@@ -84,7 +78,3 @@ def judgement_requests(
             yield (number, ANSWER), JudgeRequest(task, query.text, answers[number], expected=expected)
         elif number in answers and task == "rubric":
             yield (number, ANSWER), JudgeRequest(task, query.text, answers[number], passages=passages, expected=expected)
-
-
-def _row(query: int, passage: int, judgement: Judgement) -> tuple[Any, ...]:
-    return query, passage, judgement.score, judgement.confidence, judgement.error, judgement.model

@@ -13,15 +13,12 @@ from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Identity, Inputs, Node, TableMakers
 from workbench.pipeline.stage_results import StageResults
-from workbench.pipeline.stages.answering.contexts import passages_of
-from workbench.pipeline.stages.judging.claims import given_answers, stored_claims
-from workbench.pipeline.stages.judging.judged_stage import JudgedStage
-from workbench.pipeline.stages.judging.requests import judgements_of, record_calls
+from workbench.pipeline.stages.judging.judged_stage import JudgedStage, judgements_of, record_calls
+from workbench.pipeline.stored_answers import OVERLAP, SUPPORT, given_answers, passages_of, stored_claims
 from workbench.records import Passage, Query, Variant
 from workbench.schemas import SCHEMAS
 from workbench.storage.result_store import ResultWriter
 
-SUPPORT, OVERLAP = "support", "overlap"
 # Of a claim without a verdict.
 _NOTHING = {"verdict": "", "score": np.nan, "confidence": np.nan, "passage": -1, "start": -1, "end": -1, "flags": "[]", "error": ""}
 _COLUMNS = {
@@ -80,11 +77,9 @@ class VerdictsStage(JudgedStage):
     tables: ClassVar[TableMakers] = {SCHEMAS["claims"]: _claims_table}
 
     def parts(self, configuration: Configuration, run: RunContext) -> Sequence[str]:
-        """Return `support`, and `overlap` if it is another judge."""
-        return (SUPPORT,) if self.judging(run).support == OverlapJudge() else (SUPPORT, OVERLAP)
+        return (SUPPORT,) if run.required_judging.support == OverlapJudge() else (SUPPORT, OVERLAP)
 
     def identity(self, node: Node, run: RunContext) -> Identity:
-        """Return the identity of the part's judge."""
         return Identity(run=self._judge(node.part, run).identity("support"))
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
@@ -101,7 +96,7 @@ class VerdictsStage(JudgedStage):
         record_calls(writer, found, judge.calls_model)
 
     def _judge(self, part: str, run: RunContext) -> Judge:
-        return OverlapJudge() if part == OVERLAP else self.judging(run).support
+        return OverlapJudge() if part == OVERLAP else run.required_judging.support
 
 
 def support_requests(

@@ -96,11 +96,9 @@ class StoredLabels:
         return members
 
     def queries_of(self, table: pd.DataFrame) -> Ints:
-        """Return the position of the question of each row."""
         return _positions(table["query_id"], self.queries)
 
     def documents_of(self, table: pd.DataFrame) -> Ints:
-        """Return the position of the document of each row."""
         return _positions(table["doc_id"], self.places)
 
     @cached_property
@@ -147,7 +145,7 @@ def stored_rankings(stored: StoredLabels, folder: Path, configuration: str, chun
     """Return a configuration's results as metrics read them, without the spread of scores.
 
     `chunks` (doc, delivered_start, delivered_end) are all chunks of the configuration, None if only the retrieved ones are known. Returns
-    None if a hit is none of these chunks.
+    None if a hit is not among these chunks.
     """
     hits = stored.run.of("hits", configuration)
     placed = pd.DataFrame(

@@ -8,13 +8,21 @@ import pandas as pd
 
 from workbench.core.formatting import encodable
 from workbench.embedding.base import Role
+from workbench.metrics.names import Metric
 from workbench.models.tokenizers import Ints
+from workbench.pipeline.chunk_table import slice_numbers
+from workbench.pipeline.configuration import Configuration
+from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage_results import StageResults
 from workbench.retrieval.base import Corpus, QueryBatch, Ranking, Retriever, SearchDepth
+from workbench.retrieval.chroma_index import ensure_index
 from workbench.retrieval.filtered import search, searches
 from workbench.retrieval.fusion import fused_by_question, pooled
+from workbench.retrieval.rank import tie_breakers
 from workbench.rewriting.base import ExpandedQueries
 from workbench.storage.result_store import ResultWriter, StoredResult
+
+_LISTED = 100
 
 REWRITES = "rewrites"
 
@@ -116,3 +124,43 @@ def rewrites_table(results: StageResults) -> pd.DataFrame:
     """Tabulate what was searched for each question in place of its text."""
     rows = next(entry for entry in results.parts("rewritten", "feedback")).table(REWRITES)
     return rows.assign(query_id=results.run.query_ids[rows["query"]], text=[encodable(text) for text in rows["text"]])
+
+
+def metric_depth(metrics: Sequence[Metric]) -> SearchDepth:
+    """Return the distinct slices, tokens and documents of a ranking that metrics read."""
+    ranked = [metric for metric in metrics if not metric.of_answers]
+    slices = [metric.k or 0 for metric in ranked if metric.bounded_by_k]
+    documents = [metric.k or 0 for metric in ranked if metric.family == "documents"]
+    tokens = [metric.tokens or 0 for metric in ranked]
+    return SearchDepth(max(slices, default=0), max(tokens, default=0), max(documents, default=0))
+
+
+def search_depth(configuration: Configuration, run: RunContext) -> SearchDepth:
+    """Return the search depth that metrics and delivery require. 100 documents are listed, for margins and run files."""
+    read, pool = metric_depth(run.metrics), configuration.rerank.pool if configuration.rerank else 0
+    delivered = configuration.delivery(run.primary).tokens or 0 if run.primary else 0
+    return SearchDepth(max(configuration.k, pool, read.slices), max(delivered, read.tokens), max(1, read.documents), listed=_LISTED)
+
+
+def corpus_of(results: StageResults) -> Corpus:
+    """Return the chunks to search from the finished stages `chunks` and, for retrieval with vectors, `vectors` and `index`.
+
+    A damaged index is rebuilt.
+    """
+    run, stored, table = results.run, results.entries, results.chunks_table
+    chunks = run.chunks(results.entry("chunks"))
+    vectors = np.asarray(results.entry("vectors").array("vectors")) if "vectors" in stored else np.zeros((0, 0), dtype=np.float32)
+    index = results.entry("index").folder if "index" in stored else None
+    if index is not None:
+        ensure_index(index, chunks, vectors)
+    return Corpus(
+        ids=chunks.ids,
+        doc=table["doc"].to_numpy(np.int64),
+        group=slice_numbers(table),
+        tokens=table["tokens"].to_numpy(np.int64),
+        chunk_breakers=tie_breakers(chunks.ids),
+        document_breakers=tie_breakers([document.doc_id for document in run.dataset.documents]),
+        texts=chunks.inputs,
+        index=index,
+        vectors=vectors,
+    )

@@ -10,7 +10,7 @@ import pandas as pd
 from workbench.metrics.coverage import Bools, Ints
 from workbench.metrics.names import Metric
 from workbench.results.run_tables import RETRIEVED, RunTables
-from workbench.scoring.rescoring.rescore import Rescorer
+from workbench.scoring.rescore import Rescorer
 from workbench.statistics.clusters import Clusters
 from workbench.statistics.summary import summarise
 
@@ -19,7 +19,7 @@ _VALUES = ["value", "low", "high", "n", "clusters", "unscored", "attainable", "c
 COLUMNS = ["configuration", *_VALUES, "source", "note"]
 _TYPES = {"n": "Int64", "clusters": "Int64", "unscored": "Int64"}
 ALL = "all"
-# Hears how many of all configurations are done.
+# Called with the numbers of configurations that are done and of all.
 Say = Callable[[int, int], object]
 
 
@@ -47,7 +47,7 @@ class SliceMembers:
 
     @classmethod
     def of(cls, rescorer: Rescorer, name: str) -> "SliceMembers":
-        """Return the slice with this name. Raises InputError if there is none."""
+        """Return the slice with this name. Raises InputError for an unknown name."""
         members = rescorer.stored.members(name)
         return cls(members, np.cumsum(members) - 1, rescorer.stored.clusters[members])
 
@@ -55,7 +55,7 @@ class SliceMembers:
 def what_if_table(rescorer: Rescorer, question: WhatIfQuestion, say: Say = lambda *_: None) -> pd.DataFrame:
     """Rank all configurations, best first. Those without a value come last, each with a note that says why.
 
-    `say` hears of each configuration before it is scored. `attrs["claim"]` says what the ranking may be used for. `source` is `sweep` for values that the sweep computed, `re-scored` for those computed from its stored rankings, and `none`.
+    `say` is called before each configuration is scored. `attrs["claim"]` states the claim that the ranking allows. `source` is `sweep` for values that the sweep computed, `re-scored` for those computed from its stored rankings, and `none`.
     Raises InputError if there is no such slice.
     """
     chosen = SliceMembers.of(rescorer, question.slice)
@@ -75,7 +75,7 @@ def what_if_table(rescorer: Rescorer, question: WhatIfQuestion, say: Say = lambd
 
 
 def rescored_row(rescorer: Rescorer, question: WhatIfQuestion, configuration: str, chosen: "SliceMembers") -> dict[str, Any]:
-    """Return the mean over the questions of a slice of a configuration with its interval, or the reason why there is none."""
+    """Return the mean over the questions of a slice of a configuration with its interval, or the reason why it is missing."""
     scored = rescorer.score(configuration, question.metric)
     if scored.rows is None:
         return {"source": NONE, "note": scored.reason}
