@@ -62,7 +62,7 @@ class Loss(Effect):
 
     @property
     def masked(self) -> bool:
-        """Whether the evidence alone is refused more often than the condition, which hides a part of the loss."""
+        """True if the evidence alone is refused more often than the condition, which hides a part of the loss."""
         return self.alone.share > self.refused.share
 
     @property
@@ -82,7 +82,7 @@ class Loss(Effect):
 
     @property
     def significant(self) -> bool:
-        """Whether it is a loss after correction for all losses."""
+        """True if it is a loss after correction for all losses."""
         return self.reading is EffectReading.LOSS
 
 

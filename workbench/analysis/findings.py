@@ -53,7 +53,7 @@ class Findings:
 
     @property
     def conclusive(self) -> bool:
-        """Whether the run has enough configurations, questions and documents for a meaningful tie set."""
+        """True if the run has enough configurations, questions and documents for a meaningful tie set."""
         return self.verdict is not None and self.verdict.enough and self.verdict.reason is not Reason.ALONE
 
     def mark(self, name: str) -> str:

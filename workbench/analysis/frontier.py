@@ -30,7 +30,7 @@ class CostRange(NamedTuple):
 
     @property
     def repeated(self) -> bool:
-        """Whether the range is known."""
+        """True if the range is known."""
         return self.low > -np.inf
 
 
@@ -94,7 +94,7 @@ def frontier(run: RunTables, order: Standings) -> tuple[CostedConfiguration, ...
 
 
 def separated(cost: Cost, one: CostRange, other: CostRange) -> bool:
-    """Whether one cost is shown to be lower: the ranges do not overlap, and those of times are more than `DRIFT` times apart."""
+    """Return True if one cost is shown to be lower: the ranges do not overlap, and those of times are more than `DRIFT` times apart."""
     return one.high * _slack(cost) < other.low or other.high * _slack(cost) < one.low
 
 
@@ -120,7 +120,7 @@ def cheaper(first: CostedConfiguration, others: Sequence[CostedConfiguration]) -
 
 
 def _lower(one: CostedConfiguration, other: CostedConfiguration, cost: Cost) -> bool:
-    """Whether a cost of one configuration is known to be lower than that of another."""
+    """Return True if a cost of one configuration is known to be lower than that of another."""
     if cost in TIMES:
         return one.costs[cost] < other.costs[cost] and separated(cost, one.ranges[cost], other.ranges[cost])
     return one.costs[cost] < _SAVING * other.costs[cost]

@@ -196,7 +196,7 @@ def _contrasts(run: RunTables, ranked: Sequence[str]) -> Iterator[Contrasted]:
 
 
 def _fuses(one: Alternative, other: Alternative) -> bool:
-    """Whether an alternative is a retriever that another one fuses: one of the components in its settings."""
+    """Return True if an alternative is a retriever that another one fuses: one of the components in its settings."""
     parts_of = (part for value in (one.settings or {}).values() if isinstance(value, Mapping) for part in value.values())
     inside = [part for part in parts_of if isinstance(part, Mapping) and "kind" in part]
     return other is not one and _fused(other.settings) in [_fused(part) for part in inside]

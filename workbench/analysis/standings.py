@@ -33,7 +33,7 @@ class Mean(Interval):
 
     @property
     def covered(self) -> bool:
-        """Whether at least 90 % of the questions that the metric applies to have a value. Below, the mean takes part in no comparison."""
+        """True if at least 90 % of the questions that the metric applies to have a value. Below, the mean takes part in no comparison."""
         return self.n > 0 and self.n >= COVERAGE * (self.n + self.unscored)
 
     def text(self, digits: int = 3) -> str:
@@ -51,7 +51,7 @@ class Standing:
 
     @property
     def beyond_window(self) -> bool:
-        """Whether any chunk is longer than the embedder's window, so that scores measure the window, not the chunking."""
+        """True if any chunk is longer than the embedder's window, so that scores measure the window, not the chunking."""
         return bool(self.facts["truncated_chunks"])
 
 
@@ -130,7 +130,7 @@ def standings(run: RunTables) -> Standings:
 
 
 def _comparable(standing: Standing, metric: str) -> bool:
-    """Whether a configuration is ranked. One without any value is ranked last."""
+    """Return True if a configuration is ranked. One without any value is ranked last."""
     mean = standing.means[metric]
     return not standing.beyond_window and (mean.covered or mean.n == 0)
 

@@ -43,17 +43,17 @@ class JudgeTrust:
 
     @property
     def is_score(self) -> bool:
-        """Whether it is only a score, which feeds no metric named faithfulness."""
+        """True if it is only a score, which feeds no metric named faithfulness."""
         return self.role == "score"
 
     @property
     def tested(self) -> bool:
-        """Whether it was tested on known answers."""
+        """True if it was tested on known answers."""
         return self.passed + self.failed + self.untested > 0
 
 
 def has_judges(run: RunTables) -> bool:
-    """Whether the answers of the run were judged."""
+    """Return True if the answers of the run were judged."""
     return bool(run.judging) and len(run.answers) > 0
 
 

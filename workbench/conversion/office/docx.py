@@ -245,7 +245,7 @@ class _WordPart:
 
 
 def _is_set(run: Any, styles: frozenset[str], *names: str) -> bool:
-    """Return whether a run has one of some properties, itself or by one of the `styles` that have it."""
+    """Return True if a run has one of some properties, itself or by one of the `styles` that have it."""
     properties = child_of(run, "w:rPr")
     if own := children_of(properties, *names):
         return any(map(_is_on, own))

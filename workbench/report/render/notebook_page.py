@@ -161,7 +161,7 @@ def _output(output: Any, heading: str) -> Markup:
 
 
 def _is_too_large(html: str) -> bool:
-    """Whether cleaning would take long. In pictures, elements of tables and lists nest too."""
+    """Return True if cleaning would take long. In pictures, elements of tables and lists nest too."""
     nesting = _ELEMENT if re.search("<(?:svg|math)", html, re.IGNORECASE) else _NESTING
     return sum(1 for _ in islice(nesting.finditer(html), _MOST_ELEMENTS + 1)) > _MOST_ELEMENTS
 
@@ -225,7 +225,7 @@ def _attribute(_: str, name: str, value: str) -> str | None:
 
 
 def _is_harmless(declaration: str) -> bool:
-    """Whether a declaration of a style loads nothing and keeps its element in its place."""
+    """Return True if a declaration of a style loads nothing and keeps its element in its place."""
     name, _, value = declaration.partition(":")
     if "\\" in declaration or not {function.lower() for function in re.findall(r"([\w-]*)\s*\(", value)} <= _FUNCTIONS:
         return False

@@ -104,7 +104,7 @@ def undone(comparison: Comparison) -> bool:
 
 
 def same(comparison: Comparison) -> bool:
-    """Whether two configurations have the same value on every question."""
+    """Return True if two configurations have the same value on every question."""
     return comparison.identical
 
 

@@ -51,7 +51,7 @@ class CallableSession(OperationSession):
 
     @property
     def asks_deeper(self) -> bool:
-        """Return whether the options say when the hits are enough."""
+        """True if the options say when the hits are enough."""
         return self.options.enough is not None
 
     async def search(self, query: Query, k: int) -> Sequence[TargetHit]:

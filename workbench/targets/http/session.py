@@ -81,7 +81,7 @@ class Requester:
         return "/".join(self.address.split("/")[:3])
 
     async def ask(self, client: AsyncClient, slots: Slots, read: Callable[[Response], Awaitable[T]]) -> tuple[T, float]:
-        """Return what is read from the reply, and the seconds of the try that succeeded. Raises TargetError with one line, without secrets."""
+        """Return the values read from the reply, and the seconds of the try that succeeded. Raises TargetError with one line, without secrets."""
         try:
             return await self._with_retries(client, slots, read)
         except TargetError as error:

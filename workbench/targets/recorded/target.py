@@ -258,13 +258,13 @@ class RecordedTarget(Target):
 
     @property
     def roles(self) -> Collection[str]:
-        """Return whether the file has hits and answers."""
+        """True if the file has hits and answers."""
         results = self._results()
         return [role for role, given in (("search", results.searches), ("answer", results.answers)) if given]
 
     @property
     def gives_text(self) -> bool:
-        """Return whether a hit in the file has a text or a position."""
+        """True if a hit in the file has a text or a position."""
         return self._results().gives_text
 
     def check(self) -> None:

@@ -80,7 +80,7 @@ def render(findings: Findings) -> list[Block]:
 
 
 def _differs(findings: Findings, cost: Cost) -> bool:
-    """Whether any two configurations are shown to differ in a cost."""
+    """Return True if any two configurations are shown to differ in a cost."""
     ranges = {priced.ranges[cost] for priced in findings.priced if not math.isnan(priced.costs[cost])}
     return any(separated(cost, one, other) for one, other in itertools.combinations(ranges, 2))
 

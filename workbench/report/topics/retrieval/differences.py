@@ -61,7 +61,7 @@ def _figure(findings: Findings, base: str, tested: Sequence[Comparison]) -> Figu
 
 
 def _claimed(findings: Findings, pair: Comparison) -> bool:
-    """Whether a difference is significant, and the run has enough questions and documents to claim it."""
+    """Return True if a difference is significant, and the run has enough questions and documents to claim it."""
     return findings.conclusive and bool(pair.p_adjusted <= ALPHA)
 
 

@@ -172,7 +172,7 @@ def unmatched(findings: Findings) -> list[Contrasted]:
 
 
 def shows_parts(findings: Findings) -> bool:
-    """Whether the run varies several stages, or adds a part. The effects of a single stage are the differences of its configurations."""
+    """Return True if the run varies several stages, or adds a part. The effects of a single stage are the differences of its configurations."""
     return len(alternatives(findings.run)) > 1 or any(each.added for each in contrasts_of(findings.run))
 
 
@@ -204,7 +204,7 @@ def effect_sentence(findings: Findings, part: PartEffect) -> str:
 
 
 def _differs(part: PartEffect) -> bool:
-    """Whether the average hides different effects."""
+    """Return True if the average hides different effects."""
     return part.effect.p_differs <= ALPHA
 
 

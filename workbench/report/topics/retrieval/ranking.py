@@ -166,14 +166,14 @@ def _row(findings: Findings, place: int, standing: Standing, others: Sequence[Me
 
 
 def _has_gaps(findings: Findings) -> bool:
-    """Whether any difference from the reference has an interval."""
+    """Return True if any difference from the reference has an interval."""
     base = findings.reference.name if findings.reference else ""
     pairs = [findings.against(standing.name, base) for standing in findings.standings.ranked if standing.name != base]
     return any(pair is not None and np.isfinite(pair.simultaneous.low) for pair in pairs)
 
 
 def _equal_tokens(findings: Findings) -> bool:
-    """Whether all configurations deliver the same number of tokens, so that only their numbers of chunks differ."""
+    """Return True if all configurations deliver the same number of tokens, so that only their numbers of chunks differ."""
     budgets = {fact["token_budget"] for fact in findings.run.facts.values()}
     return len(budgets) == 1 and None not in budgets
 

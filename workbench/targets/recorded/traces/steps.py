@@ -208,7 +208,7 @@ def step_of(span: TraceSpan) -> TraceStep:
 
 
 def records_call(event: TraceEvent) -> bool:
-    """Return whether an event has the attributes or a message of a model call."""
+    """Return True if an event has the attributes or a message of a model call."""
     return event.name == _CALL_EVENT or _MESSAGE_EVENT.fullmatch(event.name) is not None
 
 

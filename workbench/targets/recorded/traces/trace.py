@@ -192,7 +192,7 @@ def _results(rows: Rows) -> Iterator[ExportedRow]:
                     events.append(record)
                     continue
                 step = step_of(record)
-                # A row without ids is a trace of its own.
+                # A row without ids is a separate trace.
                 step = replace(step, trace_id=step.trace_id or where)
                 place = _Place(step, record.attributes if export.tool == "otlp" else row, where)
                 if (earlier := places.setdefault((step.trace_id, step.span_id), place)).step != step:
