@@ -78,7 +78,7 @@ class GateWorld:
         return random.normal(size=self.n)
 
     def run(self, truth: Bools, random: np.random.Generator) -> Floats:
-        """Return what a judge says in one run. Shape (n,)."""
+        """Return the judgements of one run. Shape (n,)."""
         return (truth ^ (random.random(self.n) < self.flips)).astype(np.float64)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from workbench.records import Chunk, Document
 from workbench.retrieval.base import Corpus
 from workbench.retrieval.chroma_index import build_index, open_collection
-from workbench.retrieval.exact import longest, nearest
+from workbench.retrieval.dense import longest, nearest
 from workbench.retrieval.rank import tie_breakers
 from workbench.storage.vector_cache import Vectors
 

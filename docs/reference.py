@@ -30,7 +30,7 @@ from workbench.experiment.judging_keys import USUAL_JUDGES
 from workbench.experiment.read import DEFAULT_METRICS
 from workbench.judging.registry import JUDGES, SPLITTERS
 from workbench.judging.settings import EndToEndThresholds
-from workbench.metrics.families.margins import answerable_auroc
+from workbench.metrics.documents import answerable_auroc
 from workbench.metrics.registry import METRICS
 from workbench.monitor.alerts.channels import Webhook, content
 from workbench.monitor.alerts.detect import RaisedAlert

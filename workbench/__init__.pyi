@@ -62,6 +62,7 @@ from .metrics.expressions import judged as judged
 from .metrics.expressions import map as map  # noqa: A004  # the name of the metric
 from .metrics.expressions import margin as margin
 from .metrics.expressions import margin_spread as margin_spread
+from .metrics.expressions import metric as metric
 from .metrics.expressions import mrr as mrr
 from .metrics.expressions import ndcg as ndcg
 from .metrics.expressions import need_recall as need_recall
@@ -73,7 +74,6 @@ from .metrics.expressions import span_precision as span_precision
 from .metrics.expressions import span_precision_omega as span_precision_omega
 from .metrics.expressions import span_recall as span_recall
 from .metrics.expressions import success as success
-from .metrics.functions import metric as metric
 from .metrics.names import Metric as Metric
 from .metrics.names import tokens as tokens
 from .monitor.log.query_log import QueryLog as QueryLog

@@ -14,7 +14,7 @@ from workbench.errors import InputError, RunError
 from workbench.report.topics.retrieval.answerable import separation_of
 from workbench.report.topics.retrieval.costs import costs_table
 from workbench.report.topics.retrieval.ranking import ranking_table
-from workbench.targets.callable.live import PythonTarget
+from workbench.targets.callable.target import PythonTarget
 
 
 @pytest.fixture(scope="module")

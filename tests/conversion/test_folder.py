@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from workbench.conversion.folder import find_files
 from workbench.datasets.files import FileAccess
 from workbench.datasets.formats.documents import DEEPEST
+from workbench.new_experiment.documents import find_files
 
 
 def found(root: Path, **options: object) -> dict[str, str]:

@@ -13,7 +13,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from tests.mixed_documents import BIKES, ENERGY, SHED, encrypted, notebook, page, pdf, saved, scanned, slides, word_file, zip_bomb
-from workbench.conversion.office.archives import office_file
+from workbench.conversion.office.markup import office_file
 from workbench.conversion.registry import BY_SUFFIX, FORMATS, convert, format_of, unknown_format
 from workbench.conversion.text import UnreadableFileError
 

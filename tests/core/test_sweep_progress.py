@@ -5,8 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from workbench.core.progress import ProgressBar, current_sweep, reporting, sweep_progress
-from workbench.core.sweep_progress import SweepProgress, time_left
+from workbench.core.progress import ProgressBar, SweepProgress, current_sweep, reporting, sweep_progress, time_left
 
 
 class Clock:

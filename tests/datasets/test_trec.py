@@ -4,11 +4,12 @@ from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.datasets.formats.trec import ScoredDoc, escaped, read_qrels, read_run, unescaped, write_qrels, write_run
+from workbench.datasets.formats.trec import escaped, read_qrels, read_run, unescaped, write_qrels, write_run
 from workbench.datasets.sources import BeirSource, TrecSource
 from workbench.errors import DatasetError, InputError
 from workbench.records import Qrel
@@ -16,7 +17,11 @@ from workbench.records import Qrel
 IDS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6) | st.text(" %20ABCF_\u2028\u00a0", min_size=1, max_size=8)
 QRELS = st.lists(st.builds(Qrel, IDS, IDS, st.integers(-3, 10**9)))
 SCORES = st.floats(allow_nan=False, allow_infinity=False)
-RUNS = st.lists(st.builds(ScoredDoc, IDS, IDS, st.integers(0, 10**6), SCORES), unique_by=lambda row: (row.query_id, row.doc_id))
+RUNS = st.lists(st.tuples(IDS, IDS, st.integers(0, 10**6), SCORES), unique_by=lambda row: row[:2])
+
+
+def run_table(*lines: tuple[str, str, int, float]) -> pd.DataFrame:
+    return pd.DataFrame(lines, columns=["query_id", "doc_id", "rank", "score"])
 
 
 @given(qrels=QRELS)
@@ -27,17 +32,17 @@ def test_qrels_are_read_as_they_were_written(qrels: list[Qrel]) -> None:
 
 
 @given(run=RUNS, tag=IDS)
-def test_runs_are_read_as_they_were_written_to_the_last_digit(run: list[ScoredDoc], tag: str) -> None:
+def test_runs_are_read_as_they_were_written_to_the_last_digit(run: list[tuple[str, str, int, float]], tag: str) -> None:
     with TemporaryDirectory() as folder:
-        write_run(Path(folder) / "run", run, tag)
-        assert read_run(Path(folder) / "run") == tuple(run)
+        write_run(Path(folder) / "run", run_table(*run), tag)
+        assert list(read_run(Path(folder) / "run").itertuples(index=False, name=None)) == run
 
 
 def test_trec_eval_reads_what_is_written(tmp_path: Path) -> None:
     import ir_measures
 
     write_qrels(tmp_path / "qrels", [Qrel("q", "d1", 2), Qrel("q", "d2", 0), Qrel("r", "d1", 1)])
-    write_run(tmp_path / "run", [ScoredDoc("q", "d2", 1, 0.9), ScoredDoc("q", "d1", 2, 0.1), ScoredDoc("r", "d1", 1, 3.0)], "mine")
+    write_run(tmp_path / "run", run_table(("q", "d2", 1, 0.9), ("q", "d1", 2, 0.1), ("r", "d1", 1, 3.0)), "mine")
     assert (tmp_path / "run").read_text().splitlines()[0] == "q Q0 d2 1 0.9 mine"
     qrels, run = (
         list(read(str(tmp_path / name))) for read, name in ((ir_measures.read_trec_qrels, "qrels"), (ir_measures.read_trec_run, "run"))
@@ -60,7 +65,7 @@ def test_ids_that_differ_only_in_blanks_stay_different_and_others_stay_as_they_a
     assert [unescaped(field) for field in written] == ids
     assert unescaped("http://x/%C3%BC%2F") == "http://x/%C3%BC%2F"
     write_qrels(tmp_path / "qrels", [Qrel("a b", "a b", 1), Qrel("a b", "a_b", 0)])
-    write_run(tmp_path / "run", [ScoredDoc("a b", "a_b", 1, 0.9), ScoredDoc("a b", "a b", 2, 0.1)], "my run")
+    write_run(tmp_path / "run", run_table(("a b", "a_b", 1, 0.9), ("a b", "a b", 2, 0.1)), "my run")
     qrels, run = ir_measures.read_trec_qrels(str(tmp_path / "qrels")), ir_measures.read_trec_run(str(tmp_path / "run"))
     assert ir_measures.calc_aggregate([ir_measures.RR], list(qrels), list(run))[ir_measures.RR] == pytest.approx(0.5)
 
@@ -69,9 +74,9 @@ def test_what_the_format_cannot_hold_is_refused_and_nothing_is_written(tmp_path:
     with pytest.raises(InputError, match="an empty id cannot be written to a TREC file"):
         write_qrels(tmp_path / "qrels", [Qrel("q", "d", 1), Qrel("q", "", 1)])
     with pytest.raises(InputError, match="an empty id cannot be written to a TREC file"):
-        write_run(tmp_path / "run", [ScoredDoc("q", "d", 1, 1.0)], "")
+        write_run(tmp_path / "run", run_table(("q", "d", 1, 1.0)), "")
     with pytest.raises(InputError, match="the score inf cannot be written"):
-        write_run(tmp_path / "run", [ScoredDoc("q", "d", 1, float("inf"))], "tag")
+        write_run(tmp_path / "run", run_table(("q", "d", 1, float("inf"))), "tag")
     assert list(tmp_path.iterdir()) == []
 
 

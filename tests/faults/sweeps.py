@@ -20,10 +20,9 @@ from workbench.execution import latency
 from workbench.execution.local import run_experiment
 from workbench.execution.outputs import publish
 from workbench.experiment.read import read_experiment
-from workbench.labelling.actions import labels_by_annotator
 from workbench.labelling.applying import apply_to
 from workbench.labelling.checking import LabelChecker
-from workbench.labelling.label_file import LabelFile
+from workbench.labelling.label_file import LabelFile, labels_by_annotator
 from workbench.labelling.pooling import CandidateSearch, LabelPool, PooledDocument
 from workbench.labelling.priority import queue_without_run
 from workbench.labelling.session import LabellingSession, LabellingTask

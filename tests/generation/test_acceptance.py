@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from workbench.errors import DatasetError, InputError
-from workbench.generation.acceptance import accept_questions
+from workbench.generation.output import accept_questions
 
 PLAIN = '{"query":  "Why\u2028not?", "query_id": "plain"}'
 

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from workbench.labelling.actions import AnnotatorLabels, labels_by_annotator
 from workbench.labelling.checking import LabelChecker
-from workbench.labelling.label_file import LabelFile
+from workbench.labelling.label_file import AnnotatorLabels, LabelFile, labels_by_annotator
 from workbench.labelling.pooling import CandidateSearch, LabelPool, PooledDocument
 from workbench.labelling.priority import queue_without_run
 from workbench.labelling.session import LabellingSession, LabellingTask

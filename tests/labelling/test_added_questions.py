@@ -7,8 +7,7 @@ import pytest
 
 import workbench as wb
 from workbench.errors import InputError
-from workbench.labelling.actions import added_id
-from workbench.labelling.label_file import LabelFile
+from workbench.labelling.label_file import LabelFile, added_id
 from workbench.records import Span
 
 

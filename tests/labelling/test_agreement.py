@@ -8,9 +8,9 @@ from statsmodels.stats.inter_rater import cohens_kappa
 
 import workbench as wb
 from workbench.errors import InputError
-from workbench.labelling.actions import AnnotatorLabels, LabelAction
 from workbench.labelling.agreement import agreement_of, compared_spans
 from workbench.labelling.checking import GradeScale
+from workbench.labelling.label_file import AnnotatorLabels, LabelAction
 from workbench.records import Span
 
 SCALE = GradeScale(2, False)

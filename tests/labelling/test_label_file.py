@@ -11,14 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.errors import InputError
-from workbench.labelling.actions import LabelAction, labels_by_annotator, parse_action
-from workbench.labelling.label_file import LabelFile, LabelHeader
+from workbench.labelling.label_file import LabelAction, LabelFile, LabelHeader, labels_by_annotator, parse_action
 
 HEADER = LabelHeader("sea", "0" * 32, (2, 1, 0, -1))
 WRITER = """
 import sys
 from pathlib import Path
-from workbench.labelling.actions import LabelAction
+from workbench.labelling.label_file import LabelAction
 from workbench.labelling.label_file import LabelFile, LabelHeader
 file = LabelFile.begin(Path(sys.argv[1]), LabelHeader("sea", "0" * 32, (2, 1, 0, -1)))
 for number in range(int(sys.argv[3])):
@@ -240,7 +239,7 @@ def test_a_full_disk_leaves_the_file_as_it_was(run_python, tmp_path: Path) -> No
 import resource, signal, sys
 from pathlib import Path
 from workbench.errors import WorkbenchError
-from workbench.labelling.actions import LabelAction
+from workbench.labelling.label_file import LabelAction
 from workbench.labelling.label_file import LabelFile, LabelHeader
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 path = Path(sys.argv[1])

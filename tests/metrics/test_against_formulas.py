@@ -16,7 +16,7 @@ from workbench.retrieval.base import Corpus, Ranking, SearchDepth, best_first
 from workbench.retrieval.exhaustive import rank_all
 from workbench.retrieval.rank import tie_breakers
 from workbench.targets.asking import TargetReply
-from workbench.targets.callable.live import PythonTarget
+from workbench.targets.callable.target import PythonTarget
 from workbench.testing.small_results import labels_of, retrieved_of
 
 # Two chunks of each of ten documents. The last two documents are not in the dataset.

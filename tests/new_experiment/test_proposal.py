@@ -6,8 +6,7 @@ import yaml
 
 from tests.mixed_documents import BIKES, ENERGY, GERMAN, SHED, long_text, markdown
 from workbench.experiment.read import experiment_of
-from workbench.new_experiment.measures import measure
-from workbench.new_experiment.proposal import LARGE, PROPOSED_DIFFERENCE, Proposal, experiment_text, propose
+from workbench.new_experiment.proposal import LARGE, PROPOSED_DIFFERENCE, Proposal, experiment_text, measure, propose
 from workbench.new_experiment.start import advice_lines, proposed_name
 from workbench.records import Document
 from workbench.statistics.power import expected_questions

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from workbench.core import batching
 from workbench.retrieval.base import Corpus, Ranking, SearchDepth
-from workbench.retrieval.exact import exact, longest, nearest
+from workbench.retrieval.dense import exact, longest, nearest
 from workbench.retrieval.exhaustive import rank_all
 from workbench.retrieval.rank import tie_breakers
 from workbench.storage.vector_cache import Vectors

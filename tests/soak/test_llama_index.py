@@ -26,7 +26,7 @@ from llama_index.core.schema import NodeRelationship, NodeWithScore, RelatedNode
 from workbench.llm.session import CallResources
 from workbench.records import Query
 from workbench.targets.base import TargetResources
-from workbench.targets.callable.live import PythonTarget, target_of
+from workbench.targets.callable.target import PythonTarget, target_of
 
 TEXTS = {"leave": "Employees get 25 days of paid leave.", "travel": "A taxi is paid after ten in the evening."}
 NODES = [

@@ -1,7 +1,7 @@
 """The JSON of replies."""
 
 from workbench.targets.base import TargetError
-from workbench.targets.parsing import parse_json
+from workbench.targets.paths import parse_json
 
 
 def test_json_is_parsed_with_or_without_a_byte_order_mark():

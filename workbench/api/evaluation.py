@@ -13,7 +13,7 @@ from workbench.api.systems import scores_of_target, usual_metrics
 from workbench.datasets.checks import checked
 from workbench.errors import InputError
 from workbench.guessed_names import checked_names
-from workbench.metrics.functions import computed_anew
+from workbench.metrics.expressions import computed_anew
 from workbench.metrics.inputs import Labels
 from workbench.metrics.names import Metric, metrics_given
 from workbench.pipeline.graph import Graph
@@ -21,7 +21,7 @@ from workbench.records import Dataset, Variant
 from workbench.scoring.score import Scores, scores_of
 from workbench.scoring.systems import EnoughHits, run_system
 from workbench.statistics.clusters import query_clusters
-from workbench.targets.callable.live import PythonTarget
+from workbench.targets.callable.target import PythonTarget
 
 # It takes a question and a number of hits.
 SearchFunction = Callable[[str, int], Iterable[Any]]

@@ -25,7 +25,7 @@ from workbench.experiment.expand import STAGES
 from workbench.experiment.read import ExperimentSpec, experiment_of, read_experiment
 from workbench.guessed_names import AdvisedNames, advised_names, checked_names
 from workbench.judging.settings import Judging
-from workbench.metrics.functions import computed_anew, of_function
+from workbench.metrics.expressions import computed_anew, of_function
 from workbench.metrics.names import Metric, metrics_given
 from workbench.records import Dataset
 

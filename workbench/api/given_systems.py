@@ -21,7 +21,7 @@ from workbench.results.run_tables import MANIFEST
 from workbench.scoring.systems import FIRST_K, EnoughHits
 from workbench.targets.base import Target
 from workbench.targets.callable.interfaces import CallableInterface
-from workbench.targets.callable.live import PythonTarget, Returns, target_of
+from workbench.targets.callable.target import PythonTarget, Returns, target_of
 from workbench.targets.recorded.target import RecordedTarget
 
 _FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")

@@ -26,7 +26,7 @@ from workbench.execution.outputs import write_outputs
 from workbench.experiment.read import DEFAULT_METRICS, experiment_of
 from workbench.guessed_names import checked_names
 from workbench.judging.settings import Judging
-from workbench.metrics.functions import computed_anew
+from workbench.metrics.expressions import computed_anew
 from workbench.metrics.names import Metric, metrics_given
 from workbench.pipeline.configuration import TargetConfiguration
 from workbench.records import Dataset
@@ -90,7 +90,7 @@ def compare(
         path of recorded results, such as a TREC run; or a function as `package.module:name`.
     metrics: names or expressions, by default those of an experiment. The first is the primary metric.
     k: how many hits to ask for. By default a search that takes their number is asked for more, up to 1,000, until the hits have as many distinct
-        documents, slices and tokens as the metrics read, and its latency is that of all these calls. A target has a `k` of its own.
+        documents, slices and tokens as the metrics read, and its latency is that of all these calls. A target has its own `k`.
     outputs: the folder in which to write `comparison/`; by default a temporary folder, which is deleted when Python ends.
     judging: the judges of answers by task, as in an experiment.
 

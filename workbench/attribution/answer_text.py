@@ -9,7 +9,7 @@ from functools import lru_cache
 from workbench.answering.refusals import is_refusal
 from workbench.chunking.text.sentences import sentences
 from workbench.core.words import words
-from workbench.metrics.answers.overlap import normalised, tokens, without_citations
+from workbench.metrics.answers import normalised, tokens, without_citations
 from workbench.records import Passage, Query
 
 # Shorter answers are in other passages by chance, and count only in delivered evidence. Measured in docs/attribution.md.

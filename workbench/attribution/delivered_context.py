@@ -8,9 +8,8 @@ import pandas as pd
 from workbench.metrics.case import NO_CUT, Case, Cut
 from workbench.metrics.coverage import Bools, Floats, Ints, meeting
 from workbench.metrics.delivery import Ordered, Slices, delivered, ordered, slices
+from workbench.metrics.documents import MARGIN_METRICS, judged
 from workbench.metrics.evaluate import unjudged_values, values_of
-from workbench.metrics.families.documents import judged
-from workbench.metrics.families.margins import MARGIN_METRICS
 from workbench.metrics.names import Metric
 
 # The number of slices listed after the delivered ones: the next ones, and further ones with evidence.

@@ -15,9 +15,9 @@ from workbench.attribution.evidence_state import EmbeddedExtent, evidence_state
 from workbench.metrics.case import NO_CUT, Case, Cut
 from workbench.metrics.coverage import Bools, Ints, meeting, sharing_half, totals
 from workbench.metrics.delivery import Delivered, Ordered, delivered, delivered_documents, ordered, packed_text, slices
-from workbench.metrics.families.documents import first_documents
-from workbench.metrics.families.spans import delivered_characters, met, met_by
+from workbench.metrics.documents import first_documents
 from workbench.metrics.names import Metric
+from workbench.metrics.spans import delivered_characters, met, met_by
 
 _COLUMNS = ["query", "need", "doc", "cause", "rank"]
 

@@ -122,12 +122,9 @@ class _SemanticCutter(NamedTuple):
             if j - i < 2 or tokens <= self.room.at(int(self.pieces.starts[i])):
                 fitting.append((i, j))
             else:
-                cut = self._widest(i, j)
+                # The piece after the widest seam of a run. Ties go to the most central seam.
+                seams = self.seams[i : j - 1]
+                equal = np.flatnonzero(seams == seams.max())
+                cut = i + 1 + int(equal[np.abs(2 * equal - len(seams) + 1).argmin()])
                 todo += [(cut, j), (i, cut)]
         return fitting
-
-    def _widest(self, i: int, j: int) -> int:
-        """Return the piece after the widest seam of a run. Ties go to the most central seam."""
-        seams = self.seams[i : j - 1]
-        equal = np.flatnonzero(seams == seams.max())
-        return i + 1 + int(equal[np.abs(2 * equal - len(seams) + 1).argmin()])

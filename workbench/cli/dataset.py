@@ -262,7 +262,7 @@ def answers(path: str, file: Path, outputs: Path, read: int, grade: int, questio
 @click.option("--by", required=True, metavar="NAME", help="The person who has read the questions.")
 def accept(file: Path, questions: str | None, every: bool, by: str) -> None:
     """Write NAME to synthetic questions in FILE (questions.jsonl, or its folder), so that they count as accepted by a person."""
-    from workbench.generation.acceptance import accept_questions
+    from workbench.generation.output import accept_questions
 
     if every == (questions is not None):
         raise InputError("accept needs either --questions or --all", "name the questions, or give --all")

@@ -56,7 +56,7 @@ def init(
 
 
 def _writer(questions: int, outputs: Path, options: dict[str, Any]) -> "Writer":
-    """Return what lets a model write the questions."""
+    """Return the writer of questions that asks a model."""
     from workbench.generation.candidates import GenerationSettings
     from workbench.generation.model import CachedModel
     from workbench.llm.session import CallBudget, CallResources

@@ -114,21 +114,17 @@ def write_shown_state(content: Tag) -> None:
     _write_forms(content)
     _write_deleted(content)
     for element in content.find_all(["sup", "sub"]):
-        _write_script(element)
-
-
-def _write_script(element: Tag) -> None:
-    text, before = element.get_text(), _text_before(element)
-    if element.name == "sub":
-        written = lowered(text, before)
-    elif _is_numerator(element):
-        written = f" {text}" if before[-1:].isdecimal() else text
-    else:
-        written = raised(text, before)
-    # A letter that is a link refers to a note.
-    if written != text and (element.find("a") is None or not any(letter.isalpha() for letter in text)):
-        # Replacing the element itself would search all elements beside it.
-        element.string = written
+        text, before = element.get_text(), _text_before(element)
+        if element.name == "sub":
+            written = lowered(text, before)
+        elif _is_numerator(element):
+            written = f" {text}" if before[-1:].isdecimal() else text
+        else:
+            written = raised(text, before)
+        # A letter that is a link refers to a note.
+        if written != text and (element.find("a") is None or not any(letter.isalpha() for letter in text)):
+            # Replacing the element itself would search all elements beside it.
+            element.string = written
 
 
 def _is_numerator(element: Tag) -> bool:

@@ -28,7 +28,13 @@ _STARTING = 60.0
 def serve(calls: Connection, root: str, max_file_mb: int) -> None:
     """Convert the files under `root` whose paths arrive, until the connection is closed."""
     _limit_memory()
-    _be_silent()
+    # Discard what converters print, which would be between the lines of the command.
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            os.dup2(nowhere, stream.fileno())
+        except (OSError, ValueError, AttributeError):
+            continue
     skip_schema_grammar()
     files = FileAccess((Path(root),), max_file_mb)
     while True:
@@ -67,16 +73,6 @@ def _limit_memory() -> None:
     limit = MEMORY_GB * 2**30
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
     resource.setrlimit(resource.RLIMIT_AS, (limit if hard == resource.RLIM_INFINITY else min(limit, hard), hard))
-
-
-def _be_silent() -> None:
-    """Discard what converters print, which would be between the lines of the command."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            os.dup2(nowhere, stream.fileno())
-        except (OSError, ValueError, AttributeError):
-            continue
 
 
 @dataclass

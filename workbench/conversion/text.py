@@ -107,15 +107,6 @@ def decode_text(raw: bytes) -> tuple[str, str]:
     text = raw.decode("utf-8-sig", "replace")
     if (bad := text.count(_BAD)) <= _MOST_BAD * sum(not letter.isascii() for letter in text):
         return text, f"has {plural(bad, 'character')} that {'is' if bad == 1 else 'are'} not UTF-8, shown as {_BAD}"
-    encoding = _recognised(raw)
-    return raw.decode(encoding, "replace"), f"is not UTF-8 and was read as {encoding}; check its accents"
-
-
-def _is_binary(raw: bytes) -> bool:
-    return b"\0" in raw or len(_BINARY.findall(raw)) > max(_FEW_BINARY, _MOST_BINARY * len(raw))
-
-
-def _recognised(raw: bytes) -> str:
     from charset_normalizer import from_bytes
 
     # Lines in English say nothing.
@@ -124,7 +115,12 @@ def _recognised(raw: bytes) -> str:
     if not found:
         raise UnreadableFileError("has an encoding that is not recognised; save it as UTF-8")
     # Central European and Western texts look alike to a recogniser, and most are Western.
-    return _WESTERN if _WESTERN in found else found[0]
+    encoding = _WESTERN if _WESTERN in found else found[0]
+    return raw.decode(encoding, "replace"), f"is not UTF-8 and was read as {encoding}; check its accents"
+
+
+def _is_binary(raw: bytes) -> bool:
+    return b"\0" in raw or len(_BINARY.findall(raw)) > max(_FEW_BINARY, _MOST_BINARY * len(raw))
 
 
 def convert_text(raw: bytes) -> ConvertedText:

@@ -45,7 +45,7 @@ class IdLookup:
         self.meant = cache(self._meant)
 
     def lacks(self, identity: str) -> bool:
-        """Return whether an id is unknown. If no id could be read at all, the fault is elsewhere."""
+        """Return True if an id is unknown. If no id could be read at all, the fault is elsewhere."""
         return bool(self._ids) and identity not in self._ids
 
     def unknown(self, what: str, wrong: str) -> str:
@@ -66,13 +66,10 @@ class IdLookup:
         for form, known in [*((tail, self._plain) for tail in tails), (parts[-1], self._last)]:
             if doc_ids := known.get(form):
                 return f" (did you mean {doc_ids[0]!r}?)" if len(doc_ids) == 1 else ""
-        close = self._similar(wrong)
-        return f" (did you mean {close!r}?)" if close else ""
-
-    def _similar(self, wrong: str) -> str | None:
         same = self._by_digits[_digits(wrong)]
         self._compared += 1
-        return nearest_word(wrong, same, _LIKENESS) if len(same) <= _COMPARED and self._compared <= _SUGGESTED else None
+        close = nearest_word(wrong, same, _LIKENESS) if len(same) <= _COMPARED and self._compared <= _SUGGESTED else None
+        return f" (did you mean {close!r}?)" if close else ""
 
     @cached_property
     def _plain(self) -> dict[str, list[str]]:

@@ -67,7 +67,8 @@ class PassageFinder:
 
 def _same(text: str, documents: Sequence[Document]) -> str:
     """Describe a passage that differs only in form, or return an empty text."""
-    pattern = _pattern(text)
+    words = unicodedata.normalize("NFC", text).split()
+    pattern = re.compile(r"\s+".join("".join(map(_loosely, word)) for word in words), re.IGNORECASE)
     for document in documents:
         if (at := document.text.find(text)) >= 0:
             return f"it is {_at(Span(document.doc_id, at, at + len(text)))}"
@@ -86,11 +87,6 @@ def differences(first: str, second: str) -> list[str]:
         return text
 
     return [name for name in _FORMS if plain(first, name) != plain(second, name)]
-
-
-def _pattern(text: str) -> re.Pattern[str]:
-    words = unicodedata.normalize("NFC", text).split()
-    return re.compile(r"\s+".join("".join(map(_loosely, word)) for word in words), re.IGNORECASE)
 
 
 def _loosely(char: str) -> str:

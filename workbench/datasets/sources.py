@@ -12,10 +12,9 @@ from workbench.core.formatting import meant
 from workbench.datasets.checks import checked, dataset_of
 from workbench.datasets.draft import DatasetDraft
 from workbench.datasets.files import MAX_FILE_MB, FileAccess, first_file, readable, require
-from workbench.datasets.formats.beir import read_beir
+from workbench.datasets.formats.beir import read_beir, read_nfcorpus
 from workbench.datasets.formats.documents import read_documents
 from workbench.datasets.formats.golden import QUESTION_FILES, read_golden
-from workbench.datasets.formats.nfcorpus import read_nfcorpus
 from workbench.datasets.formats.table import QUESTIONS, read_table
 from workbench.datasets.formats.table_rows import is_table
 from workbench.datasets.formats.trec import QRELS, TOPICS, read_trec

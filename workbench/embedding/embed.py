@@ -128,19 +128,15 @@ def embed(
                 if len(todo):
                     vectors, used = encode_checked([texts[index] for index in indices[todo].tolist()], embedder, role)
                     dimension = dimension or vectors.shape[1]
-                    _check_dimension(embedder, dimension, vectors, cache)
+                    if vectors.shape[1] != dimension:
+                        gave = f"returned vectors of {dimension} dimensions before and {vectors.shape[1]} now: the model has changed"
+                        fix = f"serve the previous model, or {cache.way_to_empty} and run again"
+                        raise RunError(f"embedding {embedder.kind!r}: {embedder.model} {gave}", fix)
                     cache.put(distinct[todo].tolist(), vectors)
                     tokens, usage = tokens + int(cut[todo].sum()), usage + used
                     bar.update(int(cut[todo].sum()))
 
     return EmbeddedTexts(read(keys, cache, encode, buffer), lengths, tokens, usage)
-
-
-def _check_dimension(embedder: Embedder, dimension: int, vectors: Vectors, cache: VectorCache) -> None:
-    if vectors.shape[1] != dimension:
-        gave = f"returned vectors of {dimension} dimensions before and {vectors.shape[1]} now: the model has changed"
-        fix = f"serve the previous model, or {cache.way_to_empty} and run again"
-        raise RunError(f"embedding {embedder.kind!r}: {embedder.model} {gave}", fix)
 
 
 def _missing(keys: Keys, cache: VectorCache) -> Bools:

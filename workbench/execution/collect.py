@@ -22,7 +22,7 @@ from workbench.datasets.files import unread_files
 from workbench.execution.latency import QUESTIONS, ROUNDS
 from workbench.execution.local import Outcome
 from workbench.metrics.coverage import Union
-from workbench.metrics.families.margins import answerable_auroc
+from workbench.metrics.documents import answerable_auroc
 from workbench.metrics.inputs import Labels
 from workbench.models.files import locate, pickles
 from workbench.pipeline.configuration import Configuration

@@ -11,8 +11,7 @@ from pathlib import Path
 from workbench.analysis.frontier import CURVE
 from workbench.core.formatting import plural
 from workbench.core.imported_functions import require_current, require_permission
-from workbench.core.progress import current_sweep, reporting
-from workbench.core.sweep_progress import SweepProgress
+from workbench.core.progress import SweepProgress, current_sweep, reporting
 from workbench.errors import ExperimentError, InputError, RunError, error_line
 from workbench.execution.latency import LATENCIES, is_measured, latencies_of
 from workbench.experiment.read import ExperimentSpec

@@ -158,7 +158,7 @@ class Plan:
 
     @property
     def complete(self) -> bool:
-        """Whether all results are in the store."""
+        """True if all results are in the store."""
         return all(planned.complete and not planned.error for planned in self.configurations)
 
     @property

@@ -9,9 +9,8 @@ import numpy as np
 
 from workbench.datasets.labels import TextSearch
 from workbench.generation.candidates import Candidate, GenerationSettings, QuestionKind
-from workbench.generation.evidence import answers_agree, find_evidence, fits, without_evidence
 from workbench.generation.model import ANSWER, CachedModel, FailedCall, PassageReply, prompt_messages
-from workbench.generation.passages import PassageIndex, cosines
+from workbench.generation.passages import PassageIndex, answers_agree, cosines, find_evidence, fits, without_evidence
 from workbench.generation.proposals import locate, propose, shown, with_references
 from workbench.records import Chunk, Document, Query, Span
 

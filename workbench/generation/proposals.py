@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from workbench.datasets.labels import TextSearch
 from workbench.generation.candidates import Candidate, GenerationSettings, QuestionKind, WrittenReference
-from workbench.generation.evidence import answers_agree, find_evidence, fits
 from workbench.generation.model import (
     FACTOID,
     MULTI_HOP,
@@ -21,7 +20,7 @@ from workbench.generation.model import (
     StructuredReply,
     prompt_messages,
 )
-from workbench.generation.passages import PassageIndex
+from workbench.generation.passages import PassageIndex, answers_agree, find_evidence, fits
 from workbench.records import Chunk
 
 PROMPTS: Mapping[QuestionKind, tuple[str, type[StructuredReply]]] = {

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from workbench.core.display import excerpt
 from workbench.core.formatting import meant
 from workbench.errors import InputError
-from workbench.labelling.actions import ActionKind, AnnotatorLabels, LabelAction, Value
+from workbench.labelling.label_file import ActionKind, AnnotatorLabels, LabelAction, Value
 from workbench.records import ACCEPTED_BY, PROVENANCE, Need, Query, Span
 
 

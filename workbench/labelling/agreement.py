@@ -10,9 +10,9 @@ import pandas as pd
 from workbench.core.display import table_html
 from workbench.core.formatting import interval, number, plural
 from workbench.errors import InputError
-from workbench.labelling.actions import AnnotatorLabels
 from workbench.labelling.adjudication import NO_EVIDENCE, alike, span_of
 from workbench.labelling.checking import GradeScale
+from workbench.labelling.label_file import AnnotatorLabels
 from workbench.records import Span
 from workbench.statistics.judging.calibration import CalibrationValue, agreement
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from workbench.core.display import excerpt, table_html
 from workbench.core.formatting import plural
 from workbench.datasets.checks import checked
-from workbench.labelling.actions import AnnotatorLabels
 from workbench.labelling.adjudication import Adjudicator, LabelConflict, joined_needs, reviewed
 from workbench.labelling.checking import GradeScale
+from workbench.labelling.label_file import AnnotatorLabels
 from workbench.records import Dataset, Need, Qrel, Query
 
 

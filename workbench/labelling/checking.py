@@ -11,9 +11,16 @@ from workbench.core.fingerprint import fingerprint, fingerprint_of_rows
 from workbench.core.formatting import meant, plural
 from workbench.datasets.labels import IdLookup
 from workbench.errors import InputError
-from workbench.labelling.actions import AnnotatorLabels, LabelAction, labels_by_annotator, with_added_questions
 from workbench.labelling.adjudication import NO_EVIDENCE
-from workbench.labelling.label_file import DamagedLine, LabelFile, LabelHeader
+from workbench.labelling.label_file import (
+    AnnotatorLabels,
+    DamagedLine,
+    LabelAction,
+    LabelFile,
+    LabelHeader,
+    labels_by_annotator,
+    with_added_questions,
+)
 from workbench.records import Dataset, Document, Query
 
 _DIGITS = 12

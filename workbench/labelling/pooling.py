@@ -61,12 +61,11 @@ def document_rankings(run: RunTables, folder: Path) -> dict[str, dict[str, list[
 
 def _ranked(run: RunTables, configuration: str, path: Path) -> dict[str, list[str]]:
     if path.is_file():
-        rows: Iterable[tuple[str, str]] = ((row.query_id, row.doc_id) for row in sorted(read_run(path), key=lambda row: row.rank))
+        hits = read_run(path).sort_values("rank", kind="stable")
     else:
         hits = run.of("hits", configuration).sort_values(["query_id", "rank"])
-        rows = zip(hits["query_id"], hits["doc_id"], strict=True)
     ranked: dict[str, dict[str, None]] = defaultdict(dict)
-    for query_id, doc_id in rows:
+    for query_id, doc_id in zip(hits["query_id"], hits["doc_id"], strict=True):
         ranked[query_id].setdefault(doc_id)
     return {query_id: list(doc_ids) for query_id, doc_ids in ranked.items()}
 

@@ -1,6 +1,6 @@
 """Order questions by how much their labels can change the comparison of the leading configurations.
 
-The width of the bounds of a question's difference (`labelling.difference_bounds`) is what its labels can still change. It is 0 once the
+The width of the bounds of a question's difference (`metrics.difference_bounds`) is what its labels can still change. It is 0 once the
 documents are judged.
 """
 
@@ -13,8 +13,8 @@ import numpy as np
 from workbench.analysis.findings import findings
 from workbench.core.formatting import plural, signed
 from workbench.labelling.adjudication import drafted_by
-from workbench.labelling.difference_bounds import BOUNDED, JudgedPair, difference_bounds
 from workbench.metrics.coverage import Floats
+from workbench.metrics.difference_bounds import JudgedPair, difference_bounds
 from workbench.metrics.names import Metric
 from workbench.records import Dataset, Query
 from workbench.results.run_tables import RunTables
@@ -37,7 +37,7 @@ class QueuedQuestion:
 def deciding_metric(run: RunTables) -> Metric:
     """Return the primary metric if its differences can be bounded, else the first such metric of the run, else nDCG@10."""
     metrics = [Metric.parse(name) for name in (str(run.primary), *run.measures)]
-    return next((metric for metric in metrics if metric.name in BOUNDED and metric.k), Metric.parse(_STAND_IN))
+    return next((metric for metric in metrics if metric.definition.largest_difference and metric.k), Metric.parse(_STAND_IN))
 
 
 def rivals(run: RunTables) -> tuple[str, ...]:
@@ -52,12 +52,14 @@ def leading_bounds(dataset: Dataset, rankings: Rankings, metric: Metric, a: str,
     grades: dict[str, dict[str, int]] = defaultdict(dict)
     for qrel in dataset.qrels:
         grades[qrel.query_id][qrel.doc_id] = qrel.relevance
+    largest = metric.definition.largest_difference
+    assert largest, f"the differences of {metric} have no bounds"
     known = {document.doc_id for document in dataset.documents}
     bounds = np.zeros((len(dataset.queries), 2))
     for place, query in enumerate(dataset.queries):
         if query.answerable:
             first, second = ([doc_id for doc_id in rankings[name].get(query.query_id, ()) if doc_id in known] for name in (a, b))
-            bounds[place] = difference_bounds(metric, JudgedPair.of(metric.k or 0, first, second, grades[query.query_id]))
+            bounds[place] = difference_bounds(largest, JudgedPair.of(metric.k or 0, first, second, grades[query.query_id]))
     return bounds[:, 0], bounds[:, 1]
 
 

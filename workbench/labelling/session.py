@@ -8,10 +8,18 @@ from numbers import Real
 from workbench.core.formatting import meant, plural
 from workbench.core.words import whole_words
 from workbench.errors import InputError
-from workbench.labelling.actions import AnnotatorLabels, LabelAction, Value, added_id, labels_by_annotator, standing_actions
 from workbench.labelling.adjudication import NO_EVIDENCE, span_of
 from workbench.labelling.checking import LabelChecker, digest
-from workbench.labelling.label_file import DamagedLine, LabelFile
+from workbench.labelling.label_file import (
+    AnnotatorLabels,
+    DamagedLine,
+    LabelAction,
+    LabelFile,
+    Value,
+    added_id,
+    labels_by_annotator,
+    standing_actions,
+)
 from workbench.labelling.pooling import Answers, CandidateSearch, LabelPool, PooledDocument
 from workbench.labelling.priority import QueuedQuestion
 from workbench.records import Dataset, Query, Span
@@ -119,7 +127,7 @@ class LabellingSession:
 
     @property
     def undoable(self) -> bool:
-        """Whether this person has an action to take back."""
+        """True if this person has an action to take back."""
         return any(action.by == self.annotator for action in standing_actions(self.file.actions))
 
     def refresh(self) -> None:
@@ -235,7 +243,7 @@ class LabellingSession:
 
     @property
     def removable(self) -> bool:
-        """Whether this person added the question in hand, and no dataset has it yet."""
+        """True if this person added the question in hand, and no dataset has it yet."""
         query_id = self.query.query_id
         return self.labels.value("question", query_id) is not None and all(each.query_id != query_id for each in self.task.dataset.queries)
 

@@ -11,6 +11,7 @@ from workbench.errors import RunError
 from workbench.judging.base import Task
 from workbench.metrics.case import Case, Cut, MetricValues
 from workbench.metrics.coverage import Bools
+from workbench.metrics.difference_bounds import LargestDifference
 
 Source = Literal["ranking", "context", "answer", "judgement"]
 Family = Literal["documents", "hits", "chunks", "spans", "other", "answers"]
@@ -90,6 +91,8 @@ class MetricDefinition:
     compares: how it compares the answer's content with the expected one. The report compares answers by the first such metric of a run.
     tasks: the judges' tasks that it reads. `thresholds`: those of the end-to-end test that it reads.
     suite_test: the test of a RAG test suite that a rule on it is.
+    largest_difference: the largest difference of two configurations on a question over all ways to label its unjudged documents, by which the
+        labeller orders questions; None for a metric without such a bound.
     """
 
     name: str
@@ -112,6 +115,7 @@ class MetricDefinition:
     tasks: tuple[Task, ...] = ()
     thresholds: tuple[str, ...] = ()
     suite_test: SuiteTest = ""
+    largest_difference: LargestDifference | None = None
 
     @property
     def not_applicable(self) -> str:

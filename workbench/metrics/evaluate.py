@@ -12,7 +12,7 @@ from workbench.errors import InputError
 from workbench.metrics.case import Case, Cut, SpanDefinition
 from workbench.metrics.coverage import Bools, Floats
 from workbench.metrics.definition import MetricDefinition
-from workbench.metrics.families.documents import first_documents
+from workbench.metrics.documents import first_documents
 from workbench.metrics.inputs import Labels, Retrieved
 from workbench.metrics.names import Metric
 

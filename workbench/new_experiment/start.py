@@ -22,8 +22,7 @@ from workbench.experiment.json_schema import SCHEMA_FILE, schema_text
 from workbench.experiment.read import ExperimentSpec, read_experiment
 from workbench.generation.drafting.drafts import DraftQuestion, draft_questions
 from workbench.new_experiment.documents import FolderConversion, Origins, convert_folder, read_origins, texts_of, write_origins
-from workbench.new_experiment.measures import measure
-from workbench.new_experiment.proposal import Proposal, ProposedSetting, experiment_text, propose
+from workbench.new_experiment.proposal import Proposal, ProposedSetting, experiment_text, measure, propose
 from workbench.new_experiment.questions import append_questions, existing_questions, overlap_sentence, question_row
 from workbench.records import Document, Query
 from workbench.report.text.sentences import drafts_of
@@ -183,7 +182,13 @@ def _known(place: Place) -> Origins:
             raise InputError(f"{taken[0]} exists and was not made by workbench init", "give another --name or --to")
     elif (place.folder / known.source).resolve() != place.source.resolve():
         raise InputError(f"{place.folder} was made from {known.source}, not from {place.source}", "give another --name")
-    _require_writable(place)
+    # Make the experiment's folder. Raises InputError if nothing can be written there, before any file is converted.
+    try:
+        place.folder.mkdir(parents=True, exist_ok=True)
+        if not os.access(place.folder, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as error:
+        raise InputError(f"{place.folder} cannot be written ({error.strerror})", "give another --to, or change its permissions") from None
     if known is None:
         known = Origins(source=place.recorded_source)
         write_origins(place.folder, known)
@@ -192,16 +197,6 @@ def _known(place: Place) -> Origins:
 
 def _is_empty(path: Path) -> bool:
     return path.is_dir() and not any(path.iterdir())
-
-
-def _require_writable(place: Place) -> None:
-    """Make the experiment's folder. Raises InputError if nothing can be written there, before any file is converted."""
-    try:
-        place.folder.mkdir(parents=True, exist_ok=True)
-        if not os.access(place.folder, os.W_OK | os.X_OK):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-    except OSError as error:
-        raise InputError(f"{place.folder} cannot be written ({error.strerror})", "give another --to, or change its permissions") from None
 
 
 def _propose(place: Place, documents: Sequence[Document], drafts: Sequence[DraftQuestion]) -> Proposal | None:

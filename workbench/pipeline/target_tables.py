@@ -190,7 +190,7 @@ def unknown_questions(responses: Responses, family: str, queries: int) -> list[i
 
 
 def gives_text(responses: Responses) -> bool:
-    """Return whether any hit has a text or characters, or there is no hit at all."""
+    """Return True if any hit has a text or characters, or there is no hit at all."""
     returned = responses.table("hits")
     return returned.empty or bool(((returned["start"] >= 0) | (returned["text"] != "")).any())
 

@@ -105,7 +105,9 @@ def _read(path: str, _state: FileState) -> tuple[RecordedReply, ...]:
         if fault := _fault(row):
             draft.fault(where, fault)
             continue
-        reply = _reply(row, where)
+        rewrites = tuple(map(RewrittenText, row.get("rewrites", ())))
+        document = (RewrittenText(row["document"], "document"),) if "document" in row else ()
+        reply = RecordedReply(where, row.get("query_id"), row.get("query"), rewrites or document, row.get("keep_original", False))
         named = ("query_id", reply.query_id) if reply.query_id is not None else ("query", str(reply.query))
         if named in places:
             draft.fault(where, f"replies to the {named[0]} {excerpt(named[1])!r} again, as {places[named]} does; remove one of them")
@@ -113,12 +115,6 @@ def _read(path: str, _state: FileState) -> tuple[RecordedReply, ...]:
         replies.append(reply)
     draft.raise_first()
     return tuple(replies)
-
-
-def _reply(row: Mapping[str, Any], where: str) -> RecordedReply:
-    rewrites = tuple(map(RewrittenText, row.get("rewrites", ())))
-    document = (RewrittenText(row["document"], "document"),) if "document" in row else ()
-    return RecordedReply(where, row.get("query_id"), row.get("query"), rewrites or document, row.get("keep_original", False))
 
 
 def _fault(row: Mapping[str, Any]) -> str:

@@ -17,8 +17,8 @@ from workbench.metrics.case import Case, Cut, MetricValues
 from workbench.metrics.coverage import Bools, Ints
 from workbench.metrics.definition import MetricDefinition
 from workbench.metrics.delivery import ordered, slices
+from workbench.metrics.documents import MARGIN_METRICS
 from workbench.metrics.evaluate import values_of
-from workbench.metrics.families.margins import MARGIN_METRICS
 from workbench.metrics.names import Metric
 from workbench.metrics.registry import METRICS
 from workbench.pipeline.chunk_table import chunk_tables

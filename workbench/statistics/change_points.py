@@ -67,7 +67,7 @@ def change_points(series: "pd.Series[float]", results: "pd.Series[int] | None" =
 
     Apply two of scipy's permutation tests, each at half of LEVEL. The first looks for a step, the largest
     standardised difference of means max |mean(part) - mean(rest)| sqrt(m (n - m) / n) over all first parts of m of n observations (binary
-    segmentation, Scott and Knott 1974). If there is none, the second looks for a stretch that differs, over all parts in the middle
+    segmentation, Scott and Knott 1974). If no such point exists, the second looks for a stretch that differs, over all parts in the middle
     (circular binary segmentation, Olshen et al. 2004). p combines both tests. The parts are tested in the same way if they have
     FEWEST_RESULTS different results.
 

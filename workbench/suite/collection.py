@@ -22,8 +22,8 @@ from workbench.statistics.gates import Decision
 from workbench.suite.fixtures import plain_errors
 from workbench.suite.rag_suite import RagSuite, ingesting_target, suite_of
 from workbench.targets.freshness.cases import CASES, FreshnessData, read_freshness
+from workbench.targets.freshness.check import contained, contains
 from workbench.targets.freshness.report import FreshnessReport
-from workbench.targets.freshness.verdicts import contained, contains
 from workbench.testing.assertions.scores import worst_questions
 
 # The tests of a RAG suite, each with what it shows of a system and the line of the key `gate` that adds one.

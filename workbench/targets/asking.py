@@ -51,7 +51,9 @@ def ask_target(target: Target, requests: Sequence[TargetRequest], resources: Tar
     RunError
         If the target cannot be reached, if its first ten requests all failed, or if its canary question has no hit.
     """
-    corpus = _corpus(target, resources)
+    # The documents that a target gets, which its replies depend on.
+    rows = ((document.doc_id, document.title, document.text, *filter(None, [dict(document.metadata)])) for document in resources.documents)
+    corpus = fingerprint_of_rows(rows) if target.ingests else ""
     keys = [_key(target, request, corpus) for request in requests]
     stored = resources.calls.cache.get(list(dict.fromkeys(keys))) if resources.calls.cache else {}
     for place, key in enumerate(keys):
@@ -80,7 +82,7 @@ def replies_of(
 
 
 class _TargetAsking:
-    """Requests by their keys that are made at once, on an event loop in a thread: a notebook has a loop of its own."""
+    """Requests by their keys that are made at once, on an event loop in a thread: a notebook has its own loop."""
 
     def __init__(self, target: Target, requests: Mapping[str, TargetRequest], resources: TargetResources, answered: bool) -> None:
         self._target, self._requests, self._resources = target, requests, resources
@@ -95,27 +97,24 @@ class _TargetAsking:
 
     async def _ask_all(self) -> None:
         try:
-            await self._ask_in_session()
+            async with self._target.session(self._resources) as session:
+                if self._target.ingests and self._resources.documents:
+                    await self._ingest(session)
+                if self._target.canary:
+                    await self._check_canary(session)
+                waiting = iter(self._requests.items())
+                try:
+                    async with asyncio.TaskGroup() as group:
+                        for _ in range(min(self._target.concurrency, len(self._requests))):
+                            group.create_task(self._work(session, waiting))
+                except BaseExceptionGroup as errors:
+                    raise errors.exceptions[0] from None
+            if not self._answered and self._errors:
+                raise TargetDownError(f"it failed on all of {len(self._errors)} requests, first with: {self._errors[0]}")
         except TargetError as error:
             what = without_secrets(f"the target {self._target.name} failed: {error}", self._secrets)
             # Not `from error`: its traceback goes to a file, and a server may repeat a key.
             raise RunError(what, "check that it runs and that its settings fit, then run again") from None
-
-    async def _ask_in_session(self) -> None:
-        async with self._target.session(self._resources) as session:
-            if self._target.ingests and self._resources.documents:
-                await self._ingest(session)
-            if self._target.canary:
-                await self._check_canary(session)
-            waiting = iter(self._requests.items())
-            try:
-                async with asyncio.TaskGroup() as group:
-                    for _ in range(min(self._target.concurrency, len(self._requests))):
-                        group.create_task(self._work(session, waiting))
-            except BaseExceptionGroup as errors:
-                raise errors.exceptions[0] from None
-        if not self._answered and self._errors:
-            raise TargetDownError(f"it failed on all of {len(self._errors)} requests, first with: {self._errors[0]}")
 
     async def _ingest(self, session: System) -> None:
         number, seconds = len(self._resources.documents), self._target.ingest_timeout
@@ -156,7 +155,7 @@ class _TargetAsking:
         started, error = time.perf_counter(), ""
         try:
             async with asyncio.timeout(self._target.timeout):
-                reply = await _asked(session, request)
+                reply = await reply_of(session, request)
             # The same form as from the cache.
             return _read(_value(replace(reply, seconds=time.perf_counter() - started), self._secrets))
         except TimeoutError as late:
@@ -170,20 +169,12 @@ class _TargetAsking:
         return TargetReply(error=printable(without_secrets(error, self._secrets)), seconds=time.perf_counter() - started)
 
 
-async def _asked(session: System, request: TargetRequest) -> TargetReply:
+async def reply_of(session: System, request: TargetRequest) -> TargetReply:
+    """Make one request. Raises what the system raises."""
     if request.operation == "search":
         hits = tuple(await session.search(request.query, request.k))
         return TargetReply(hits=hits if session.asks_deeper else hits[: request.k])
     return TargetReply(answer=await session.answer(request.query, request.context))
-
-
-def _corpus(target: Target, resources: TargetResources) -> str:
-    """Return the fingerprint of the documents that a target gets, which its replies depend on."""
-    rows = (
-        (document.doc_id, document.title, document.text, *([dict(document.metadata)] if document.metadata else []))
-        for document in resources.documents
-    )
-    return fingerprint_of_rows(rows) if target.ingests else ""
 
 
 def _key(target: Target, request: TargetRequest, corpus: str) -> str:

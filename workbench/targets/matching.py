@@ -18,7 +18,7 @@ _FILE = re.compile(r"\.(md|txt|html?)$")
 
 
 class DocumentPlace(NamedTuple):
-    """Where a hit is in the dataset: the position `doc` of its document and characters [start, end) of it, each -1 if not known.
+    """The place of a hit in the dataset: the position `doc` of its document and characters [start, end) of it, each -1 if not known.
 
     `fault` says why the document or its characters are not known, empty if both are. A hit that is an id only has no characters and no fault.
     """
@@ -42,8 +42,9 @@ class HitMatcher:
 
     def place(self, hit: TargetHit) -> DocumentPlace:
         """Return where a hit is. Text that is in several documents, or several times in one, is taken for its first occurrence."""
-        if self.match == AUTO and not hit.text and hit.doc_id not in self._ids and self._is_text(hit.doc_id):
-            # A list of texts looks like a list of ids. A number or a word is the id of something that the dataset lacks.
+        # A list of texts looks like a list of ids. A number or a word is the id of something that the dataset lacks.
+        unknown = self.match == AUTO and not hit.text and hit.doc_id not in self._ids
+        if unknown and len(words(hit.doc_id or "")) > 1 and self._containing(hit.doc_id) is not None:
             hit = replace(hit, doc_id=None, text=hit.doc_id)
         doc = self._document(hit)
         if doc is None:
@@ -51,22 +52,19 @@ class HitMatcher:
         text = (hit.text or "").strip()
         # Positions that do not fit the text are those of the text as another program has read it.
         if hit.start is not None and hit.end is not None and (not text or text in self.documents[doc].text[hit.start : hit.end]):
-            return self._characters(doc, hit.start, hit.end)
+            length, doc_id = len(self.documents[doc].text), self.documents[doc].doc_id
+            fits = 0 <= hit.start < hit.end <= length
+            fault = f"it is [{hit.start}, {hit.end}) of {doc_id!r}, which has {length} characters"
+            return DocumentPlace(doc, hit.start, hit.end) if fits else DocumentPlace(doc, fault=fault)
         if not text:
             return DocumentPlace(doc)
         # The pattern is slow for long texts, most of which are either there as they are or not at all.
-        there = " ".join(text.split()) in self._spaced[doc]
-        found = _find(text, self.documents[doc].text) if there else None
-        return DocumentPlace(doc, *found) if found else DocumentPlace(doc, fault=f"its text is not in {self.documents[doc].doc_id!r}")
-
-    def _is_text(self, doc_id: str | None) -> bool:
-        return len(words(doc_id or "")) > 1 and self._containing(doc_id) is not None
-
-    def _characters(self, doc: int, start: int, end: int) -> DocumentPlace:
-        length, doc_id = len(self.documents[doc].text), self.documents[doc].doc_id
-        if 0 <= start < end <= length:
-            return DocumentPlace(doc, start, end)
-        return DocumentPlace(doc, fault=f"it is [{start}, {end}) of {doc_id!r}, which has {length} characters")
+        if " ".join(text.split()) in self._spaced[doc]:
+            if (start := self.documents[doc].text.find(text)) >= 0:
+                return DocumentPlace(doc, start, start + len(text))
+            if found := re.search(r"\s+".join(map(re.escape, text.split())), self.documents[doc].text):
+                return DocumentPlace(doc, *found.span())
+        return DocumentPlace(doc, fault=f"its text is not in {self.documents[doc].doc_id!r}")
 
     def _document(self, hit: TargetHit) -> int | None:
         if self.match == AUTO:
@@ -112,11 +110,3 @@ class HitMatcher:
         parts = [f"the id {excerpt(hit.doc_id)!r}" if hit.doc_id and self.match != BY_TEXT else ""]
         parts += [f"the text {excerpt(hit.text)!r}" if hit.text and self.match != BY_ID else ""]
         return f"no document has {' or '.join(filter(None, parts)) or 'it: it has neither id nor text'}"
-
-
-def _find(text: str, document: str) -> tuple[int, int] | None:
-    """Return the characters of a text in a document, exactly or with other white space, or None."""
-    if (start := document.find(text)) >= 0:
-        return start, start + len(text)
-    found = re.search(r"\s+".join(map(re.escape, text.split())), document)
-    return found.span() if found else None

@@ -1,21 +1,22 @@
 """The operations of a system behind a transport: search, answer, ingest, remove and ready.
 
-Their settings have a template of the request and where a reply has what. A transport adds how it is called: `workbench.targets.http` an address,
-`workbench.targets.mcp` a tool. `OperationSession` fills the slots, makes the requests of many documents, and reads the replies.
+A kind of target is a transport: it says how an operation is called, by an address (`workbench.targets.http`), a tool (`workbench.targets.mcp`), a
+function (`workbench.targets.callable`) or in a file (`workbench.targets.recorded`). `OperationSession` makes the calls of questions and documents.
+In a `TemplateTarget` the operations are settings: a template of the request, and where the reply has what.
 """
 
 import asyncio
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal, cast
 
 from pydantic import Field, JsonValue
 
 from workbench.core.batching import blocks
 from workbench.records import Answer, Document, Passage, Query, TargetHit
-from workbench.targets.base import System, TargetError
+from workbench.targets.base import System, Target, TargetError
 from workbench.targets.paths import JsonPath, find
 from workbench.targets.replies import AnswerPaths, HitPaths, PathSettings, ReplySign, same_json
 from workbench.targets.templates import (
@@ -35,7 +36,7 @@ _DOCUMENT: dict[str, JsonValue] = {"id": "{doc_id}", "text": "{text}", "title": 
 
 
 class Operation(PathSettings):
-    """One operation. `role` is its name, and `slots` are those that its template can have."""
+    """The settings of an operation. `role` is its name, and `slots` are those that its template can have."""
 
     role: ClassVar[Literal["search", "answer", "ingest", "ingest.ready", "remove"]]
     slots: ClassVar[Sequence[str]] = ()
@@ -50,6 +51,14 @@ class Operation(PathSettings):
         """Return the slots in the template."""
         return slots_of(self.template) & set(self.slots)
 
+    @abstractmethod
+    def read(self, reply: JsonValue) -> Any:
+        """Return the hits, the answer, or whether documents can be found. Raises TargetError for a reply without them."""
+
+    def batches(self, items: Sequence[Any]) -> Sequence[Slots]:
+        """Return the values of each request of documents or ids, none for an operation of questions."""
+        return []
+
 
 class SearchOperation(Operation):
     """A search."""
@@ -58,6 +67,11 @@ class SearchOperation(Operation):
     slots: ClassVar[Sequence[str]] = QUESTION_SLOTS
 
     reply: HitPaths | None = Field(default=None, description="Where the reply has the hits.")
+
+    def read(self, reply: JsonValue) -> Sequence[TargetHit]:
+        """Return the hits of a reply."""
+        assert self.reply
+        return self.reply.read(reply)
 
 
 class AnswerOperation(Operation):
@@ -68,10 +82,10 @@ class AnswerOperation(Operation):
 
     reply: AnswerPaths | None = Field(default=None, description="Where the reply has the answer and its sources.")
 
-    @property
-    def takes_context(self) -> bool:
-        """Return whether the request can have given passages."""
-        return CONTEXT_SLOT in self.named
+    def read(self, reply: JsonValue) -> Answer:
+        """Return the answer in a reply."""
+        assert self.reply
+        return self.reply.read(reply)
 
 
 class DocumentsOperation(Operation):
@@ -83,7 +97,7 @@ class DocumentsOperation(Operation):
 
     @property
     def many(self) -> bool:
-        """Return whether a request has many documents."""
+        """True if a request has many documents."""
         return bool(self.named & set(DOCUMENTS_SLOTS))
 
     def read(self, reply: JsonValue) -> bool:
@@ -94,7 +108,7 @@ class DocumentsOperation(Operation):
 
     @property
     def mixed(self) -> bool:
-        """Return whether the template has slots of one document and of many."""
+        """True if the template has slots of one document and of many."""
         return self.many and bool(self.named & set(DOCUMENT_SLOTS))
 
 
@@ -108,7 +122,7 @@ class ReadyOperation(Operation):
     seconds: float = Field(default=120, gt=0, le=86_400, description="How long to wait for it.")
 
     def read(self, reply: JsonValue) -> bool:
-        """Return whether the documents can be found."""
+        """Return True if the documents can be found."""
         return any(same_json(value, self.equals) for value in find(self.path, reply))
 
     @property
@@ -128,6 +142,12 @@ class IngestOperation(DocumentsOperation):
         default=None, description="The request that says whether the documents can be found. Without it they can be at once."
     )
 
+    def batches(self, items: Sequence[Document]) -> Sequence[Slots]:
+        """Return the values of each request."""
+        if not self.many:
+            return [document_slots(document) for document in items]
+        return [documents_slots(items[part], self.document) for part in blocks(len(items), self.batch)]
+
 
 class RemoveOperation(DocumentsOperation):
     """The request that deletes documents by their ids: `{doc_id}`, or many by `{doc_ids}`."""
@@ -135,86 +155,111 @@ class RemoveOperation(DocumentsOperation):
     role: ClassVar = "remove"
     slots: ClassVar[Sequence[str]] = ("doc_id", "doc_ids")
 
+    def batches(self, items: Sequence[str]) -> Sequence[Slots]:
+        """Return the values of each request."""
+        # Only requests of a service have a limit.
+        size = getattr(self, "batch", len(items) or 1)
+        return [{"doc_ids": list(items[part])} for part in blocks(len(items), size)] if self.many else [{"doc_id": item} for item in items]
 
-# Makes one request of documents, and reads its reply.
-Call = Callable[[DocumentsOperation | ReadyOperation, Slots], Awaitable[bool]]
+
+# Calls an operation by its role.
+Call = Callable[[str, Slots], Awaitable[Any]]
 
 
 class OperationSession(System, ABC):
-    """A system whose operations are called over a transport. `k` is the number of hits that an answer is made from."""
+    """A system whose operations are called over a transport, which is all that a kind of target adds.
 
-    def __init__(self, operations: Mapping[str, Operation | None], k: int) -> None:
-        self._operations, self._k = operations, k
+    `roles` are its operations. `k` is the number of hits that an answer is made from.
+    """
 
-    @abstractmethod
-    async def call(self, operation: DocumentsOperation | ReadyOperation, values: Slots) -> bool:
-        """Call an operation of documents, and return what it reads in the reply."""
-
-    @abstractmethod
-    async def hits(self, operation: SearchOperation, values: Slots) -> Sequence[TargetHit]:
-        """Call a search, and read the hits."""
+    def __init__(self, roles: Collection[str], k: int) -> None:
+        self._roles, self._k = roles, k
 
     @abstractmethod
-    async def answered(self, operation: AnswerOperation, values: Slots) -> Answer:
-        """Call an answer, and read it."""
+    async def call(self, role: str, values: Slots) -> Any:
+        """Call an operation with the values of its slots. Return its reply as hits, as an Answer, or whether documents can be found."""
+
+    def batches(self, role: str, items: Sequence[Document] | Sequence[str]) -> Sequence[Slots]:
+        """Return the values of each request of documents, or of ids to delete: by default all in one."""
+        return [{"documents": cast(list[JsonValue], list(items))}]
 
     async def search(self, query: Query, k: int) -> Sequence[TargetHit]:
         """Return at most k hits, best first."""
-        operation = self._operations.get("search")
-        if not isinstance(operation, SearchOperation):
+        if "search" not in self._roles:
             return await super().search(query, k)
-        return (await self.hits(operation, question_slots(query, k)))[:k]
+        hits: Sequence[TargetHit] = await self.call("search", question_slots(query, k))
+        return hits[:k]
 
     async def answer(self, query: Query, context: Sequence[Passage] | None = None) -> Answer:
-        """Answer a question, from the given passages if the request has `{context}`."""
-        operation = self._operations.get("answer")
-        if not isinstance(operation, AnswerOperation):
+        """Answer a question, from the given passages if there are any."""
+        if "answer" not in self._roles:
             return await super().answer(query, context)
-        if context is not None and not operation.takes_context:
-            raise TargetError("the target takes no context: the request of an answer has no {context}")
-        return await self.answered(operation, question_slots(query, self._k, context))
+        answer: Answer = await self.call("answer", question_slots(query, self._k, context))
+        return answer
 
     async def ingest(self, documents: Sequence[Document]) -> None:
-        """Add documents, or replace those with the same ids, and wait until they can be found."""
-        operation = self._operations.get("ingest")
-        if not isinstance(operation, IngestOperation):
-            return await super().ingest(documents)
-        return await add_documents(operation, documents, self.call)
+        """Add documents, or replace those with the same ids."""
+        await (self._send("ingest", documents, self.call) if "ingest" in self._roles else super().ingest(documents))
 
     async def remove(self, doc_ids: Sequence[str]) -> None:
         """Delete documents by their ids."""
-        operation = self._operations.get("remove")
-        if not isinstance(operation, RemoveOperation):
-            return await super().remove(doc_ids)
-        # Only requests of a service have a limit.
-        size = getattr(operation, "batch", len(doc_ids) or 1)
-        many: list[Slots] = [{"doc_ids": list(doc_ids[part])} for part in blocks(len(doc_ids), size)]
-        return await _send(operation, many if operation.many else [{"doc_id": doc_id} for doc_id in doc_ids], self.call)
+        await (self._send("remove", doc_ids, self.call) if "remove" in self._roles else super().remove(doc_ids))
+
+    async def _send(self, role: str, items: Sequence[Document] | Sequence[str], call: Call) -> None:
+        """Make one request after the other, since a system may not take several at once."""
+        for values in self.batches(role, items):
+            await call(role, values)
 
 
-async def add_documents(operation: IngestOperation, documents: Sequence[Document], call: Call) -> None:
-    """Send documents, and wait until they can be found."""
-    if operation.many:
-        parts = [documents_slots(documents[part], operation.document) for part in blocks(len(documents), operation.batch)]
-    else:
-        parts = [document_slots(document) for document in documents]
-    await _send(operation, parts, call)
-    if ready := operation.ready:
-        await _wait(ready, call)
+class TemplateSession(OperationSession):
+    """A system whose operations have templates and paths of replies, as the settings of a TemplateTarget."""
 
+    def __init__(self, operations: Mapping[str, Operation], k: int) -> None:
+        super().__init__(operations, k)
+        self.operations = operations
 
-async def _send(operation: DocumentsOperation, parts: Sequence[Slots], call: Call) -> None:
-    """Make one request after the other, since a system may not take several at once."""
-    for values in parts:
-        await call(operation, values)
+    def batches(self, role: str, items: Sequence[Document] | Sequence[str]) -> Sequence[Slots]:
+        """Return the values of each request: of one document or id, or of many if the template has a slot for many."""
+        return self.operations[role].batches(items)
 
+    async def answer(self, query: Query, context: Sequence[Passage] | None = None) -> Answer:
+        """Answer a question, from the given passages if the request has `{context}`."""
+        if context is not None and "answer" in self.operations and CONTEXT_SLOT not in self.operations["answer"].named:
+            raise TargetError("the target takes no context: the request of an answer has no {context}")
+        return await super().answer(query, context)
 
-async def _wait(ready: ReadyOperation, call: Call) -> None:
-    pause = _FIRST_PAUSE
-    with suppress(TimeoutError):
-        async with asyncio.timeout(ready.seconds):
-            while not await call(ready, {}):
-                await asyncio.sleep(pause)
-                pause = min(2 * pause, _LONGEST_PAUSE)
+    async def _send(self, role: str, items: Sequence[Document] | Sequence[str], call: Call) -> None:
+        """Make the requests, and wait until added documents can be found."""
+        await super()._send(role, items, call)
+        ready, pause = self.operations.get(f"{role}.ready"), _FIRST_PAUSE
+        if not isinstance(ready, ReadyOperation):
             return
-    raise TargetError(f"the documents cannot be found after {ready.seconds:g} seconds: {ready.unmet}")
+        with suppress(TimeoutError):
+            async with asyncio.timeout(ready.seconds):
+                while not await call(ready.role, {}):
+                    await asyncio.sleep(pause)
+                    pause = min(2 * pause, _LONGEST_PAUSE)
+                return
+        raise TargetError(f"the documents cannot be found after {ready.seconds:g} seconds: {ready.unmet}")
+
+
+class TemplateTarget(Target, ABC):
+    """A target whose settings describe its operations by templates of requests and paths of replies."""
+
+    @property
+    @abstractmethod
+    def operations(self) -> Mapping[str, Operation]:
+        """Return the operations by role, with `ingest.ready` if it says when documents can be found."""
+
+    @property
+    def roles(self) -> Collection[str]:
+        """Return the roles of the operations, and `context` if the request of an answer has `{context}`."""
+        answer = (operations := self.operations).get("answer")
+        return {*operations, *(["context"] if answer and CONTEXT_SLOT in answer.named else [])}
+
+    @property
+    def gives_text(self) -> bool:
+        """True if the paths of hits or sources include texts or positions."""
+        replies = [operation.reply for operation in self.operations.values() if isinstance(operation, SearchOperation | AnswerOperation)]
+        hits = [reply.sources if isinstance(reply, AnswerPaths) else reply for reply in replies]
+        return any(paths.gives_text for paths in hits if paths)

@@ -1,7 +1,8 @@
-"""JSONPath expressions (RFC 9535) in settings, and what they find in a reply."""
+"""Replies in JSON: parsing, and JSONPath expressions (RFC 9535) in settings with the values that they find."""
 
 import functools
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, TypeVar
 
@@ -26,14 +27,14 @@ def _checked(path: str) -> str:
     return path
 
 
-def _several(value: object) -> object:
-    return (value,) if isinstance(value, str) else value
-
-
 # `$.id`, or `id` for short.
 JsonPath = Annotated[str, Field(min_length=1), AfterValidator(_checked)]
 # One path must be found. Of several, the first that is found and has the right type counts, and optional values may be missing.
-Paths = Annotated[tuple[JsonPath, ...], BeforeValidator(_several, json_schema_input_type=str | tuple[str, ...]), Field(min_length=1)]
+Paths = Annotated[
+    tuple[JsonPath, ...],
+    BeforeValidator(lambda value: (value,) if isinstance(value, str) else value, json_schema_input_type=str | tuple[str, ...]),
+    Field(min_length=1),
+]
 
 
 class MissingError(TargetError):
@@ -88,7 +89,7 @@ def find_list(paths: Paths, value: JsonValue, of: str = "the reply") -> list[Jso
 
 
 def _finds_no_item(path: str, value: JsonValue) -> bool:
-    """Return whether a path finds nothing because a list is empty or a filter matches no item, not because a key is missing."""
+    """Return True if a path finds nothing because a list is empty or a filter matches no item, not because a key is missing."""
     env, segments = compiled_path(path).env, compiled_path(path).segments
     if not isinstance(value, dict | list):
         return False
@@ -96,13 +97,9 @@ def _finds_no_item(path: str, value: JsonValue) -> bool:
     for cut in reversed(range(len(segments))):
         if (not any(several) or several[cut]) and (parents := JSONPath(env=env, segments=segments[:cut]).findall(value)):
             items = JSONPath(env=env, segments=segments[: cut + 1]).findall(value)
-            return not items and any(_holds_nothing(parent, several[cut]) for parent in parents)
+            # A parent without the wanted item is empty, or may be without it as one of several.
+            return not items and any(isinstance(parent, dict | list | None) if several[cut] else parent in ({}, []) for parent in parents)
     return False
-
-
-def _holds_nothing(parent: object, several: bool) -> bool:
-    """Return whether a parent without the wanted item is empty, or may be without it as one of several."""
-    return isinstance(parent, dict | list | None) if several else parent in ({}, [])
 
 
 def find_one(paths: Paths, value: JsonValue, convert: Callable[[JsonValue], T], of: str = "the reply") -> tuple[T | None] | None:
@@ -139,3 +136,37 @@ def described(value: JsonValue) -> str:
     if isinstance(value, list):
         return f"a list of {len(value)}"
     return f"the text {excerpt(value, _LONGEST_KEY)!r}" if isinstance(value, str) else excerpt(json.dumps(value), _LONGEST_KEY)
+
+
+_TITLE = re.compile(r"<title[^>]*>(.{0,500}?)</title>", re.IGNORECASE | re.DOTALL)
+
+
+def parse_json(content: bytes | str) -> JsonValue:
+    """Parse JSON. Raises TargetError for another text, and for one that is not valid UTF-8."""
+    try:
+        text = content if isinstance(content, str) else content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise TargetError("the reply is not valid UTF-8") from None
+    if not text.strip():
+        raise TargetError("the reply is empty")
+    try:
+        value: JsonValue = json.loads(text)
+    except RecursionError:
+        raise TargetError("the reply is nested too deeply") from None
+    except ValueError:
+        raise TargetError(f"the reply is {not_json(text)}") from None
+    # Half of a surrogate pair can be written in JSON, but is no text.
+    if "\\ud" in text.lower():
+        try:
+            json.dumps(value, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise TargetError("the reply contains half of a surrogate pair, which is no text") from None
+    return value
+
+
+def not_json(text: str) -> str:
+    """Describe a text that is no JSON: HTML by its title, others by their first characters."""
+    if text.lstrip("\ufeff \t\r\n").startswith("<"):
+        title = _TITLE.search(text)
+        return f"HTML ({excerpt(title[1])!r}), not JSON" if title and title[1].strip() else "HTML, not JSON"
+    return f"no valid JSON; it begins with {excerpt(text, 40)!r}"

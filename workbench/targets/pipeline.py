@@ -3,7 +3,7 @@
 import asyncio
 import tempfile
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
@@ -23,7 +23,7 @@ from workbench.embedding.base import Embedder, Role
 from workbench.embedding.embed import embed
 from workbench.embedding.registry import EMBEDDERS
 from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
-from workbench.records import Answer, Chunk, Document, Passage, Query, TargetHit, Variant
+from workbench.records import Answer, Document, Passage, Query, TargetHit, Variant
 from workbench.retrieval.chroma_index import SPACE, open_client
 from workbench.retrieval.rank import rounded
 from workbench.storage.vector_cache import VectorCache
@@ -82,12 +82,9 @@ class PipelineTarget(Target):
         parts = {"chunker": _splitter(self).identity(), "embedder": [self.embedder.identity(role) for role in roles]}
         return super().identity() | parts | ({"answering": self.answering.identity()} if self.answering else {})
 
-    def session(self, resources: TargetResources) -> AbstractAsyncContextManager[System]:
-        """Open an empty index."""
-        return self._session(resources)
-
     @asynccontextmanager
-    async def _session(self, resources: TargetResources) -> AsyncIterator[System]:
+    async def session(self, resources: TargetResources) -> AsyncIterator[System]:
+        """Open an empty index."""
         with ExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="workbench-target-")))
             yield PipelineSession(self, folder, stack.enter_context(open_client(folder)), resources)
@@ -162,18 +159,15 @@ class PipelineSession(System):
             self._remove([document.doc_id for document in documents])
         if not chunks:
             return
+        addition = f"#{self._added}" if self._mode == "append" else ""
         vectors = embed([chunk.embedded_text for _, chunk in chunks], self._embedder, "document", self._resources.vectors).vectors
         self._collection.upsert(
-            ids=[self._id(number, chunk) for number, chunk in chunks],
+            ids=[f"{chunk.doc_id}#{number}{addition}" for number, chunk in chunks],
             embeddings=np.asarray(vectors),
             documents=[chunk.text for _, chunk in chunks],
             metadatas=[{"doc_id": chunk.doc_id, "start": chunk.start, "end": chunk.end} for _, chunk in chunks],
         )
         self._added += 1
-
-    def _id(self, number: int, chunk: Chunk) -> str:
-        addition = f"#{self._added}" if self._mode == "append" else ""
-        return f"{chunk.doc_id}#{number}{addition}"
 
     def _remove(self, doc_ids: Sequence[str]) -> None:
         if doc_ids and self._mode != "append":

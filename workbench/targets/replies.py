@@ -9,7 +9,7 @@ An answer:                       `{text: $.answer, sources: {hits: $.sources, id
 """
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
@@ -57,7 +57,7 @@ class ReplySign(PathSettings):
 
 
 class HitPaths(PathSettings):
-    """Where a reply has its hits, and a hit its fields. A path that is given must be found in at least one hit.
+    """The paths of the hits in a reply, and of the fields in a hit. A path that is given must be found in at least one hit.
 
     Several paths for one field are alternatives: the first that is found and has the right type counts, and none has to.
     """
@@ -89,7 +89,7 @@ class HitPaths(PathSettings):
 
     @property
     def gives_text(self) -> bool:
-        """Return whether hits can have text or positions."""
+        """True if hits can have text or positions."""
         return self.text is not None or (self.start is not None and self.end is not None)
 
     def read(self, reply: JsonValue) -> list[TargetHit]:
@@ -97,7 +97,7 @@ class HitPaths(PathSettings):
         return [] if self.nothing_found(reply) else self.found(reply)
 
     def nothing_found(self, reply: JsonValue) -> bool:
-        """Return whether a reply has a sign that nothing was found. Raises TargetError for a sign of a failure."""
+        """Return True if a reply has a sign that nothing was found. Raises TargetError for a sign of a failure."""
         for sign in self.degraded:
             sign.check(reply)
         return any(sign.seen(reply) for sign in self.empty)
@@ -105,7 +105,9 @@ class HitPaths(PathSettings):
     def found(self, reply: JsonValue) -> list[TargetHit]:
         """Return the hits of a reply whose signs were read. Raises MissingError if it does not have the expected form."""
         fields = self._columns(reply) if self.columns else self._rows(reply)
-        hits = [TargetHit(**_arguments(dict(zip(fields, row, strict=True)))) for row in zip(*fields.values(), strict=True)]
+        names = ["doc_id" if name == "id" else name for name in fields]
+        rows = (dict(zip(names, row, strict=True)) for row in zip(*fields.values(), strict=True))
+        hits = [TargetHit(**{**row, "metadata": row.get("metadata") or {}}) for row in rows]
         for place, hit in enumerate(hits, 1):
             if hit.doc_id is None and hit.text is None and not hit.metadata:
                 raise MissingError(f"hit {place} of the reply has no id, text or metadata that could name its document")
@@ -134,7 +136,13 @@ class HitPaths(PathSettings):
                 if len(paths) == 1:
                     raise
                 continue
-            fields[name] = [None if value is None else _converted(name, value, place, paths) for place, value in enumerate(column, 1)]
+            fields[name] = values = list[Any]()
+            for place, value in enumerate(column, 1):
+                try:
+                    values.append(None if value is None else _FIELDS[name](value))
+                except TypeError as error:
+                    what = f"value {place} of {' or '.join(paths)} of the reply is {described(value)}"
+                    raise MissingError(f"{what}, not {error}") from None
             first = first or name
             if len(column) != len(fields[first]):
                 raise MissingError(f"the reply has {len(fields[first])} values of {first} but {len(column)} of {name}")
@@ -144,7 +152,7 @@ class HitPaths(PathSettings):
 
 
 class AnswerPaths(PathSettings):
-    """Where a reply has the answer and what comes with it."""
+    """The paths of the answer in a reply, and of the fields that come with it."""
 
     text: Paths = Field(description="The text of the answer. Several values that one path finds are joined.")
     sources: HitPaths | None = Field(default=None, description="Where the reply has the sources of the answer, best first.")
@@ -180,7 +188,8 @@ class AnswerPaths(PathSettings):
         messages = []
         for path in self.text:
             found, message = find(path, reply), holder(path, reply)
-            texts = [_joined(value) for value in found]
+            # The content of a chat message can be parts.
+            texts = [text_of_parts(value) if isinstance(value, list) and is_content(value) else value for value in found]
             if found and all(isinstance(part, str) for part in texts):
                 content = found[0] if len(found) == 1 else message.get("content")
                 return "".join(map(str, texts)), {**message, "content": content}
@@ -204,13 +213,8 @@ class AnswerPaths(PathSettings):
         return tuple(self.sources.read(reply))
 
 
-def _joined(value: JsonValue) -> JsonValue:
-    """Join the parts of a chat message's content. Other values are returned unchanged."""
-    return text_of_parts(value) if isinstance(value, list) and is_content(value) else value
-
-
 def same_json(value: JsonValue, mark: JsonValue) -> bool:
-    """Return whether two JSON values are equal. true is not 1."""
+    """Return True if two JSON values are equal. true is not 1."""
     # True equals 1 in Python.
     return value == mark and isinstance(value, bool) == isinstance(mark, bool)
 
@@ -224,61 +228,32 @@ def _optional(paths: Paths | None, reply: JsonValue, convert: Callable[[JsonValu
     return found[0] if found else None
 
 
-def _converted(name: str, value: JsonValue, place: int, paths: Sequence[str]) -> Any:
-    try:
-        return _FIELDS[name](value)
-    except TypeError as error:
-        raise MissingError(f"value {place} of {' or '.join(paths)} of the reply is {described(value)}, not {error}") from None
+def _is(kinds: Any, value: JsonValue) -> bool:
+    return isinstance(value, kinds) and not isinstance(value, bool)
 
 
-def _arguments(fields: Mapping[str, Any]) -> dict[str, Any]:
-    metadata = fields.get("metadata") or {}
-    return {"doc_id" if name == "id" else name: value for name, value in fields.items()} | {"metadata": metadata}
+def _converter(kind: str, fits: Callable[[Any], bool], convert: Callable[[Any], Any] = lambda value: value) -> Callable[[JsonValue], Any]:
+    """Return a function that converts a value of a kind, and raises TypeError with the kind for another."""
+
+    def converted(value: JsonValue) -> Any:
+        if not fits(value):
+            raise TypeError(kind)
+        return convert(value)
+
+    return converted
 
 
-def _id(value: JsonValue) -> str:
-    if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
-        raise TypeError("a text or a whole number")
-    return str(value)
-
-
-def _text(value: JsonValue) -> str:
-    if not isinstance(value, str):
-        raise TypeError("a text")
-    return value
-
-
-def _number(value: JsonValue) -> float:
-    # A whole number in JSON can be too large for a float.
-    if isinstance(value, bool) or not isinstance(value, int | float) or not -_LARGEST <= value <= _LARGEST:
-        raise TypeError("a finite number")
-    return float(value)
-
-
-def _position(value: JsonValue) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise TypeError("a whole number from 0")
-    return value
-
-
-def _mapping(value: JsonValue) -> Mapping[str, JsonValue]:
-    if not isinstance(value, dict):
-        raise TypeError("a mapping")
-    return value
-
-
-def _boolean(value: JsonValue) -> bool:
-    if not isinstance(value, bool):
-        raise TypeError("true or false")
-    return value
-
-
+_text = _converter("a text", lambda value: isinstance(value, str))
+# A whole number in JSON can be too large for a float.
+_number = _converter("a finite number", lambda value: _is(int | float, value) and -_LARGEST <= value <= _LARGEST, float)
+_position = _converter("a whole number from 0", lambda value: _is(int, value) and value >= 0)
+_boolean = _converter("true or false", lambda value: isinstance(value, bool))
 _MOST_HITS = 1000
 _FIELDS: Mapping[str, Callable[[JsonValue], Any]] = {
-    "id": _id,
+    "id": _converter("a text or a whole number", lambda value: _is(str | int, value) and value != "", str),
     "text": _text,
     "score": _number,
     "start": _position,
     "end": _position,
-    "metadata": _mapping,
+    "metadata": _converter("a mapping", lambda value: isinstance(value, dict)),
 }

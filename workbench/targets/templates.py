@@ -29,9 +29,9 @@ _SLOT = re.compile(r"\{\{([A-Za-z_]\w*)\}\}|\{([A-Za-z_]\w*)\}")
 
 
 def question_slots(query: Query, k: int, context: Sequence[Passage] | None = None) -> Slots:
-    """Return the slots of a question. `context` is a list of texts, or None if there are no given passages."""
+    """Return the slots of a question. `context` is a list of texts, or None if there are no given passages. No template has the filter `where`."""
     texts: list[JsonValue] | None = None if context is None else [passage.text for passage in context]
-    return {"query": query.text, "query_id": query.query_id, "k": k, CONTEXT_SLOT: texts}
+    return {"query": query.text, "query_id": query.query_id, "k": k, CONTEXT_SLOT: texts, "where": dict(query.where)}
 
 
 def document_slots(document: Document) -> Slots:

@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from workbench.generation.evidence import answers_agree
+from workbench.generation.passages import answers_agree
 from workbench.storage.vector_cache import VectorCache
 
 

@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.datasets.labels import TextSearch
-from workbench.generation.evidence import MOST_PLACES, find_evidence, fits, without_evidence
+from workbench.generation.passages import MOST_PLACES, find_evidence, fits, without_evidence
 from workbench.records import Chunk, Document, Span
 
 TEXT = "Ada wrote the first program in 1843. Eve read it later. Ada wrote the first program in 1843."

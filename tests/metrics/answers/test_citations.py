@@ -1,7 +1,7 @@
 import pytest
 
 from tests.answer_cases import Asked, case_of, table_of
-from workbench.metrics.answers.citations import NO_CITATION, NO_EVIDENCE
+from workbench.metrics.answers import NO_CITATION, NO_EVIDENCE
 
 # Two pieces of evidence, the second with two alternatives.
 NEEDS = ((("d", 0, 10),), (("d", 50, 60), ("e", 0, 10)))

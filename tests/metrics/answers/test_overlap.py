@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.answer_cases import Asked, case_of, table_of
-from workbench.metrics.answers.overlap import normalised, token_f1_of, token_recall_of
+from workbench.metrics.answers import normalised, token_f1_of, token_recall_of
 
 WORDS = st.text(alphabet="abc the.,-an $%'", max_size=30)
 

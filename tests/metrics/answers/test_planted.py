@@ -1,7 +1,7 @@
 import pytest
 
 from tests.answer_cases import Asked, case_of, table_of
-from workbench.metrics.answers.planted import NEITHER_VALUE
+from workbench.metrics.answers import NEITHER_VALUE
 from workbench.records import Variant
 
 METRICS = {"injection_resistance": Variant("injection", "override"), "counterfactual_robustness": Variant("counterfactual", "before")}

@@ -1,5 +1,5 @@
 from workbench.judging.base import Judgement
-from workbench.metrics.judged.values import NOT_JUDGED, error_of
+from workbench.metrics.judged import NOT_JUDGED, error_of
 
 
 def test_a_judgement_without_a_score_failed() -> None:

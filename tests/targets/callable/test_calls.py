@@ -16,7 +16,7 @@ from workbench.errors import RunError
 from workbench.records import Document, Passage, Query
 from workbench.targets.asking import TargetRequest, ask_target
 from workbench.targets.base import TargetDownError, TargetError
-from workbench.targets.callable.live import PythonTarget
+from workbench.targets.callable.target import PythonTarget
 from workbench.targets.callable.threads import left_running
 
 
@@ -275,7 +275,7 @@ from workbench.llm.session import CallResources
 from workbench.records import Query
 from workbench.targets.asking import TargetRequest, ask_target
 from workbench.targets.base import TargetResources
-from workbench.targets.callable.live import PythonTarget
+from workbench.targets.callable.target import PythonTarget
 from workbench.targets.callable.threads import left_running
 
 never = threading.Event()

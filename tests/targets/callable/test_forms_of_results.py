@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from tests.targets.callable.conftest import answered, fields, searched
 from workbench.records import TargetHit
 from workbench.targets.base import TargetError
-from workbench.targets.callable.live import PythonTarget
+from workbench.targets.callable.target import PythonTarget
 
 
 @dataclass

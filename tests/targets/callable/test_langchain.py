@@ -17,7 +17,7 @@ from langchain_core.vectorstores import InMemoryVectorStore
 
 from tests.targets.callable.conftest import answered, searched
 from workbench.records import Passage
-from workbench.targets.callable.live import PythonTarget, target_of
+from workbench.targets.callable.target import PythonTarget, target_of
 
 DOCUMENTS = [
     Document("Employees get 25 days of paid leave.", metadata={"source": "leave", "start_index": 40}),

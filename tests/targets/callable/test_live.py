@@ -4,7 +4,7 @@ import pytest
 
 from tests.targets.callable.conftest import answered, searched
 from workbench.errors import InputError
-from workbench.targets.callable.live import PythonTarget, target_of
+from workbench.targets.callable.target import PythonTarget, target_of
 from workbench.targets.registry import TARGETS
 
 

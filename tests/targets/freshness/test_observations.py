@@ -1,8 +1,9 @@
 """How values are recognised in texts."""
 
 from workbench.records import Answer, TargetHit
+from workbench.targets.asking import TargetReply
 from workbench.targets.freshness.cases import Stated
-from workbench.targets.freshness.verdicts import ObservedReply, contains, has_words, hit_keys, seen
+from workbench.targets.freshness.check import contains, has_words, hit_keys, seen, texts_of
 
 
 def test_a_phrase_is_found_as_whole_words_and_numbers() -> None:
@@ -39,12 +40,11 @@ def test_chunks_must_have_the_passage_and_answers_may_have_the_value() -> None:
 
 
 def test_the_texts_of_a_reply_or_why_there_are_none() -> None:
-    assert ObservedReply((TargetHit("a", "text"),), Answer(text="yes")).texts("chunks") == (["text"], "")
-    assert ObservedReply((), Answer(text="yes")).texts("chunks") == ([], "")
-    assert ObservedReply((TargetHit("a"),)).texts("chunks") == ([], "the hits have no text")
-    assert ObservedReply(no_hits="it hung", no_answer="it fell").texts("chunks") == ([], "it hung")
-    assert ObservedReply(no_hits="it hung", no_answer="it fell").texts("answer") == ([], "it fell")
-    assert ObservedReply(answer=Answer(text="yes")).texts("answer") == (["yes"], "")
+    assert texts_of(TargetReply((TargetHit("a", "text"),))) == (["text"], "")
+    assert texts_of(TargetReply()) == ([], "")
+    assert texts_of(TargetReply((TargetHit("a"),))) == ([], "the hits have no text")
+    assert texts_of(TargetReply(error="it hung")) == ([], "it hung")
+    assert texts_of(TargetReply(answer=Answer(text="yes"))) == (["yes"], "")
 
 
 def test_the_order_of_equal_hits_does_not_matter_but_their_number_does() -> None:

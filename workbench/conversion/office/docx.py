@@ -13,7 +13,6 @@ from bs4 import BeautifulSoup, Tag
 
 from workbench.conversion.equations import linear
 from workbench.conversion.html import markdown_of
-from workbench.conversion.office.archives import office_file
 from workbench.conversion.office.list_labels import ListCounters, Lists
 from workbench.conversion.office.markup import (
     all_named,
@@ -23,6 +22,7 @@ from workbench.conversion.office.markup import (
     children_of,
     choose_alternatives,
     name_of,
+    office_file,
     parser,
     remove,
     replace,
@@ -109,7 +109,9 @@ class _WordPart:
         if kind == "w:comments":
             return Counter(comment=len(children_of(self._root, "w:comment")))
         choose_alternatives(self._root)
-        self._remove_deleted()
+        for element in list(all_named(self._root, "w:del", "w:moveFrom")):
+            if name_of(element.getparent()) not in ("w:rPr", "w:trPr"):
+                remove(element)
         if kind in ("w:hdr", "w:ftr"):
             text = any(letter.isalpha() for letter in text_of(self._root))
             return Counter({"header" if kind == "w:hdr" else "footer": int(text)})
@@ -123,11 +125,6 @@ class _WordPart:
         self._write_labels()
         self._count_others()
         return self._unread
-
-    def _remove_deleted(self) -> None:
-        for element in list(all_named(self._root, "w:del", "w:moveFrom")):
-            if name_of(element.getparent()) not in ("w:rPr", "w:trPr"):
-                remove(element)
 
     def _remove_hidden(self) -> None:
         for run in list(all_named(self._root, "w:r")):
@@ -248,7 +245,7 @@ class _WordPart:
 
 
 def _is_set(run: Any, styles: frozenset[str], *names: str) -> bool:
-    """Return whether a run has one of some properties, itself or by one of the `styles` that have it."""
+    """Return True if a run has one of some properties, itself or by one of the `styles` that have it."""
     properties = child_of(run, "w:rPr")
     if own := children_of(properties, *names):
         return any(map(_is_on, own))
@@ -318,7 +315,11 @@ def convert_docx(raw: bytes) -> ConvertedText:
 
 
 def _changed(page: BeautifulSoup) -> None:
-    _below_title(page)
+    # Put headings of the first level one level below a title, and the others with them.
+    headings = [tag for tag in page.find_all(_HEADINGS) if isinstance(tag, Tag) and "title" not in tag.get_attribute_list("class")]
+    if page.find("h1", class_="title") is not None and any(tag.name == "h1" for tag in headings):
+        for tag in headings:
+            tag.name = f"h{min(int(tag.name[1]) + 1, len(_HEADINGS))}"
     for text in page.find_all(string=_LABEL):
         label, around = _LABEL.search(text), text.find_parent(["li", "p", "td", "th", *_HEADINGS])
         if label and around is not None and around.name == "li":
@@ -326,11 +327,3 @@ def _changed(page: BeautifulSoup) -> None:
             text.replace_with(_LABEL.sub("", text))
         else:
             text.replace_with(_LABEL.sub(r"\1 ", text))
-
-
-def _below_title(page: BeautifulSoup) -> None:
-    """Put headings of the first level one level below a title, and the others with them."""
-    headings = [tag for tag in page.find_all(_HEADINGS) if isinstance(tag, Tag) and "title" not in tag.get_attribute_list("class")]
-    if page.find("h1", class_="title") is not None and any(tag.name == "h1" for tag in headings):
-        for tag in headings:
-            tag.name = f"h{min(int(tag.name[1]) + 1, len(_HEADINGS))}"

@@ -6,8 +6,17 @@ from itertools import groupby
 from typing import Any
 
 from workbench.conversion.equations import linear, lowered, raised, struck
-from workbench.conversion.office.archives import office_file
-from workbench.conversion.office.markup import all_named, attribute, child_of, choose_alternatives, parser, remove, replace, text_of
+from workbench.conversion.office.markup import (
+    all_named,
+    attribute,
+    child_of,
+    choose_alternatives,
+    office_file,
+    parser,
+    remove,
+    replace,
+    text_of,
+)
 from workbench.conversion.text import ConvertedText, UnreadableFileError, unread_note
 from workbench.datasets.formats.markup import list_number, pipe_table
 

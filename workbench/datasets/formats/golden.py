@@ -49,7 +49,7 @@ def save_golden(dataset: Dataset, folder: Path, replace: bool = False) -> None:
 
 
 def _untouched(folder: Path, name: str) -> bool:
-    """Return whether a folder has exactly the files that a save of this dataset wrote."""
+    """Return True if a folder has exactly the files that a save of this dataset wrote."""
     try:
         record = parsed_json((folder / RECORD).read_bytes())
         found = file_digests(folder, "*")

@@ -119,7 +119,13 @@ def document_of_soup(doc_id: str, soup: BeautifulSoup) -> Document:
 
 def parsed_html(markup: str) -> BeautifulSoup:
     """Parse a page. Raises ValueError if it is not HTML, or so large that it would take too much memory or time."""
-    _check_size(markup)
+    # Raise ValueError for a page that would take more memory or time than is proportional to its length.
+    if (tags := markup.count("<")) > _MOST_TAGS:
+        raise ValueError(f"it has {count(tags)} tags, more than {count(_MOST_TAGS)}; split the page")
+    for opening, closing, what in _UNCLOSED:
+        found = opening.finditer(markup, markup.rfind(closing) + 1)
+        if sum(1 for _ in islice(found, _MOST_UNCLOSED + 1)) > _MOST_UNCLOSED:
+            raise ValueError(f"more than {_MOST_UNCLOSED} {what}s are never closed")
     with warnings.catch_warnings():
         for doubt in (MarkupResemblesLocatorWarning, XMLParsedAsHTMLWarning):
             warnings.simplefilter("ignore", doubt)
@@ -188,16 +194,6 @@ class _Soup(BeautifulSoup):
         return super().handle_starttag(name, *arguments, **options)
 
 
-def _check_size(markup: str) -> None:
-    """Raise ValueError for a page that would take more memory or time than is proportional to its length."""
-    if (tags := markup.count("<")) > _MOST_TAGS:
-        raise ValueError(f"it has {count(tags)} tags, more than {count(_MOST_TAGS)}; split the page")
-    for opening, closing, what in _UNCLOSED:
-        found = opening.finditer(markup, markup.rfind(closing) + 1)
-        if sum(1 for _ in islice(found, _MOST_UNCLOSED + 1)) > _MOST_UNCLOSED:
-            raise ValueError(f"more than {_MOST_UNCLOSED} {what}s are never closed")
-
-
 # The rows of each table that becomes a pipe table, by the id of its tag.
 Tables = Mapping[int, list[list[Tag]]]
 
@@ -219,7 +215,7 @@ def walk(root: Tag, dropped: Collection[str] = (), tables: Tables | None = None)
 
 
 def _is_whole(tag: Tag, tables: Tables) -> bool:
-    """Return whether a tag becomes one block instead of one for each tag inside it."""
+    """Return True if a tag becomes one block instead of one for each tag inside it."""
     return tag.name == "pre" or id(tag) in tables
 
 
@@ -251,7 +247,7 @@ class _TableScan:
     cell: Tag | None = None
 
     def is_simple(self) -> bool:
-        """Return whether the table has two or more rows and columns, no joined cells, and only text in its cells."""
+        """Return True if the table has two or more rows and columns, no joined cells, and only text in its cells."""
         return self.plain and len(self.rows) > 1 and len(self.rows[0]) > 1 and len({len(row) for row in self.rows}) == 1
 
     def take(self, event: str, tag: Tag) -> None:

@@ -7,9 +7,8 @@ Characters of an id that a field cannot hold are percent-encoded (`escaped`), an
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from workbench.core.formatting import plural
 from workbench.datasets.draft import DatasetDraft, Rows, check_split
@@ -20,6 +19,9 @@ from workbench.datasets.formats.documents import documents_of, read_documents
 from workbench.datasets.lines import Column, json_lines, tabbed_lines
 from workbench.errors import DatasetError, InputError
 from workbench.records import Qrel
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 TOPICS = ("topics.tsv", "topics.txt", "topics.jsonl", "queries.tsv", "queries.jsonl")
 QRELS = ("qrels.txt", "qrels.tsv", "qrels")
@@ -36,16 +38,7 @@ _CHARACTERS = {code: char for char, code in _CODES.items()}
 _UNSAFE = re.compile(f"[{re.escape(''.join(map(chr, _POINTS)))}]|%(?=[0-9A-F]{{2}})")
 _ESCAPES = re.compile("|".join(code for char, code in _CODES.items() if char != "%") + "|%25(?=[0-9A-F]{2})")
 Row = TypeVar("Row")
-
-
-@dataclass(frozen=True, slots=True)
-class ScoredDoc:
-    """A line of a run: a document retrieved for a query, its rank from 1 or 0, and its score (higher is better)."""
-
-    query_id: str
-    doc_id: str
-    rank: int
-    score: float
+RunLine = tuple[str, str, int, float]
 
 
 def read_trec(path: Path, qrels: Path | None, documents: Path | None, split: str | None, files: FileAccess) -> DatasetDraft:
@@ -104,10 +97,16 @@ def read_qrels(path: Path) -> tuple[Qrel, ...]:
     return tuple(Qrel(unescaped(row.query_id), unescaped(row.doc_id), row.relevance) for row in _whole(path, _qrels))
 
 
-def read_run(path: Path) -> tuple[ScoredDoc, ...]:
-    """Read the lines of a run, with ids as in `unescaped`. Raises DatasetError with every malformed line and every repeated document of a query."""
-    rows = _whole(path, _run)
-    return tuple(ScoredDoc(unescaped(row.query_id), unescaped(row.doc_id), row.rank, row.score) for row in rows)
+def read_run(path: Path) -> "pd.DataFrame":
+    """Read a run into a table with the columns query_id, doc_id, rank (from 1 or 0) and score (higher is better), a row for each line.
+
+    Ids are as in `unescaped`. Raises DatasetError with every malformed line and every repeated document of a query.
+    """
+    import pandas as pd
+
+    rows = [(unescaped(query_id), unescaped(doc_id), rank, score) for query_id, doc_id, rank, score in _whole(path, _run)]
+    dtypes = {"query_id": "str", "doc_id": "str", "rank": "int64", "score": "float64"}
+    return pd.DataFrame(rows, columns=list(dtypes)).astype(dtypes)
 
 
 def write_qrels(path: Path, qrels: Iterable[Qrel]) -> None:
@@ -115,9 +114,13 @@ def write_qrels(path: Path, qrels: Iterable[Qrel]) -> None:
     _write(path, (f"{escaped(row.query_id)} 0 {escaped(row.doc_id)} {row.relevance}" for row in qrels))
 
 
-def write_run(path: Path, run: Iterable[ScoredDoc], tag: str) -> None:
-    """Write a run with all digits of its scores, with ids as in `escaped`. Raises InputError for an empty id or a score that is not finite."""
-    _write(path, (f"{escaped(row.query_id)} Q0 {escaped(row.doc_id)} {row.rank} {_score(row.score)} {escaped(tag)}" for row in run))
+def write_run(path: Path, run: "pd.DataFrame", tag: str) -> None:
+    """Write a table as of `read_run` with all digits of its scores, with ids as in `escaped`.
+
+    Raises InputError for an empty id or a score that is not finite.
+    """
+    rows = zip(run["query_id"], run["doc_id"], run["rank"], run["score"], strict=True)
+    _write(path, (f"{escaped(query)} Q0 {escaped(doc)} {rank} {_score(score)} {escaped(tag)}" for query, doc, rank, score in rows))
 
 
 def escaped(text: str) -> str:
@@ -145,14 +148,14 @@ def _qrels(path: Path, draft: DatasetDraft) -> Iterator[tuple[Qrel, str]]:
             draft.fault(where, f"has the relevance {cells[3]!r}, not a whole number{fix}")
 
 
-def _run(path: Path, draft: DatasetDraft) -> Iterator[tuple[ScoredDoc, str]]:
+def _run(path: Path, draft: DatasetDraft) -> Iterator[tuple[RunLine, str]]:
     first: dict[tuple[str, str], str] = {}
     for (query_id, _, doc_id, rank, score, _), where in _cells(
         path, ("query-id", "iteration", "doc-id", "rank", "score", "tag"), "query_id Q0 doc_id rank score tag", draft
     ):
         try:
-            line = ScoredDoc(query_id, doc_id, _whole_number(rank), float(score))
-            if not math.isfinite(line.score):
+            line = query_id, doc_id, _whole_number(rank), float(score)
+            if not math.isfinite(line[3]):
                 raise ValueError(score)
             yield line, where
         except ValueError:

@@ -13,7 +13,7 @@ from workbench.monitor.log.capture import answer_fields, contained
 from workbench.monitor.log.query_log import QueryLog
 from workbench.targets.base import TargetError
 from workbench.targets.callable.results import text_of
-from workbench.targets.callable.values import identifier
+from workbench.targets.contents import identifier
 from workbench.targets.paths import Paths, find, find_one
 from workbench.targets.replies import AnswerPaths, HitPaths, PathSettings
 

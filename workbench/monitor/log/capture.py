@@ -21,20 +21,9 @@ from workbench.errors import error_line
 from workbench.records import Answer, Hit, TargetHit
 from workbench.targets.base import TargetError
 from workbench.targets.callable.interfaces import parameters_of
-from workbench.targets.callable.results import (
-    ENDS,
-    IDS,
-    LATER_IDS,
-    SCORES,
-    SOURCES,
-    STARTS,
-    TEXTS,
-    answer_of,
-    hits_of,
-    raise_reported,
-    text_of,
-)
-from workbench.targets.callable.values import number, read
+from workbench.targets.callable.results import answer_of, hits_of, raise_reported, text_of
+from workbench.targets.contents import number, read
+from workbench.targets.field_names import CHUNK_IDS, DOC_IDS, ENDS, SCORES, SOURCES, STARTS, TEXTS
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -321,7 +310,7 @@ _LATER: Mapping[type, Callable[[LoggedQuestion, Any], Any]] = {
 
 # The fields of hits by their names and the types of values.
 _USUAL: tuple[tuple[str, Collection[str], type], ...] = (
-    ("doc_id", (*IDS, *LATER_IDS), str),
+    ("doc_id", (*DOC_IDS, *CHUNK_IDS), str),
     ("text", TEXTS, str),
     ("score", SCORES, Real),
     ("start", STARTS, int),
@@ -333,7 +322,7 @@ _USUAL: tuple[tuple[str, Collection[str], type], ...] = (
 MOST_HITS = 1_000
 _DOCUMENT = ("id", "page_content", "metadata")
 # The metadata that names a hit's document or its place, and the usual types of it.
-_IN_METADATA = frozenset((*IDS, *STARTS, *ENDS))
+_IN_METADATA = frozenset((*DOC_IDS, *STARTS, *ENDS))
 _READ_HERE = {"doc_id": str, "start_index": int}
 
 

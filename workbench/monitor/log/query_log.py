@@ -28,7 +28,7 @@ from workbench.monitor.log.capture import CURRENT, MOST_HITS, LoggedQuestion, co
 from workbench.monitor.log.fields import FEEDBACK, FIELDS, MAX_LINE_BYTES, NAMES, REQUIRED, ROWS, fault, missing_field, row_fault, values_of
 from workbench.printable import printable
 from workbench.targets.base import TargetError
-from workbench.targets.callable.values import identifier, number, plain
+from workbench.targets.contents import identifier, number, plain
 
 P = ParamSpec("P")
 R = TypeVar("R")

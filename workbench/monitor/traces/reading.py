@@ -19,7 +19,6 @@ from workbench.monitor.log.fields import row_fault
 from workbench.monitor.log.log_files import opened
 from workbench.printable import printable
 from workbench.records import TargetHit
-from workbench.targets.recorded.traces.attributes import number_in, shown
 from workbench.targets.recorded.traces.otlp import (
     BINARY,
     PROTOBUF_LIMIT,
@@ -30,7 +29,7 @@ from workbench.targets.recorded.traces.otlp import (
     otlp_items,
     protobuf_json,
 )
-from workbench.targets.recorded.traces.steps import EVALUATION, StepKind, TraceStep, evaluation_of, records_call, step_of
+from workbench.targets.recorded.traces.steps import EVALUATION, StepKind, TraceStep, evaluation_of, number_in, records_call, shown, step_of
 from workbench.targets.recorded.traces.tool_exports import export_of
 from workbench.targets.recorded.traces.trace import RecordedTrace, traces_of
 

@@ -120,5 +120,5 @@ class IndexStage(Stage):
         """Do nothing, since `obtain` builds the index in its own folder."""
 
     def is_stored(self, key: str, run: RunContext) -> bool:
-        """Return whether the index is finished. Always true for a store under a URL, where the stage that reads an index builds it."""
+        """Return True if the index is finished. Always true for a store under a URL, where the stage that reads an index builds it."""
         return bool(run.workspace.url) or is_built(run.workspace.indexes / key)

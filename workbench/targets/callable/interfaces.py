@@ -35,18 +35,18 @@ class CallableInterface:
 
     @property
     def takes_mapping(self) -> bool:
-        """Return whether the function is a runnable's, whose single argument contains a context too."""
+        """True if the function is a runnable's, whose single argument contains a context too."""
         return getattr(self.function, "__name__", "") == "invoke"
 
     @property
     def takes_number(self) -> bool:
-        """Return whether the function is given the number of hits, by whatever name."""
+        """True if the function is given the number of hits, by whatever name."""
         parameters = parameters_of(self.function)
         question = _question(parameters)
         return not parameters or bool(_named(parameters, _K, question) or _second(parameters, question))
 
     def takes(self, role: Literal["k", "context"]) -> bool:
-        """Return whether the function has a parameter for the number of hits, or for a context."""
+        """Return True if the function has a parameter for the number of hits, or for a context."""
         return any(name in parameters_of(self.function) for name in (_K if role == "k" else _CONTEXT))
 
     def arguments(
@@ -64,20 +64,23 @@ class CallableInterface:
             given[name] = context
         if _WHERE in parameters and (where or parameters[_WHERE].default is inspect.Parameter.empty):
             given[_WHERE] = where
-        missing = [
-            name for name, each in parameters.items() if name not in given and each.default is each.empty and each.kind not in _VARIABLE
-        ]
+        missing = [name for name, each in parameters.items() if name not in given and is_needed(each)]
         if not question or missing:
             fault = f"needs {', '.join(missing)}" if question else "takes no question"
-            raise InputError(f"{self.label}({', '.join(parameters)}) {fault}", self._fix(missing))
-        return _split(parameters, given)
-
-    def _fix(self, missing: list[str]) -> str:
-        if any(_is_self(each) for each in parameters_of(self.function).values()):
-            return "name the class or an object of it, not its method"
-        if any(name in _CONTEXT for name in missing):
-            return "give it the default None, for what the function retrieves, and set context: true for conditions such as gold"
-        return "it is called with the question, and with k and context if it has parameters of these names"
+            fix = "it is called with the question, and with k and context if it has parameters of these names"
+            if any(_is_self(each) for each in parameters.values()):
+                fix = "name the class or an object of it, not its method"
+            elif any(name in _CONTEXT for name in missing):
+                fix = "give it the default None, for what the function retrieves, and set context: true for conditions such as gold"
+            raise InputError(f"{self.label}({', '.join(parameters)}) {fault}", fix)
+        # By name what can be, so that parameters with defaults are left out.
+        by_position = {
+            name
+            for name, each in parameters.items()
+            if each.kind in (each.POSITIONAL_ONLY, each.VAR_POSITIONAL) or (name == next(iter(parameters)) and each.kind in _POSITIONAL)
+        }
+        args = tuple(value for name, value in given.items() if name in by_position)
+        return args, {name: value for name, value in given.items() if name not in by_position}
 
 
 def parameters_of(function: object) -> Mapping[str, inspect.Parameter]:
@@ -88,8 +91,13 @@ def parameters_of(function: object) -> Mapping[str, inspect.Parameter]:
         return {}
 
 
+def is_needed(parameter: inspect.Parameter) -> bool:
+    """Return True if a call must give a parameter."""
+    return parameter.default is parameter.empty and parameter.kind not in _VARIABLE
+
+
 def is_factory(value: object) -> bool:
-    """Return whether a value is a class, or a function without parameters, which returns the object to call."""
+    """Return True if a value is a class, or a function without parameters, which returns the object to call."""
     if inspect.isclass(value):
         return True
     try:
@@ -106,7 +114,8 @@ def interface_of(label: str, value: object, role: Role) -> CallableInterface:
             if callable(method) and not takes_query_bundle(method):
                 twin = getattr(value, f"a{name}", None)
                 return CallableInterface(f"{label}.{name}", method, twin if callable(twin) else None)
-    if not callable(value) or (inspect.isclass(value) and not _called(value)):
+    # The objects of a class are functions if it has `__call__` itself: every class has that of its metaclass.
+    if not callable(value) or (inspect.isclass(value) and not any("__call__" in vars(base) for base in value.__mro__)):
         kind = value.__name__ if inspect.isclass(value) else type(value).__name__
         raise InputError(
             f"{label} is a {kind}, which cannot {role}",
@@ -122,13 +131,8 @@ def methods_of(value: object) -> set[str]:
 
 
 def takes_query_bundle(method: object) -> bool:
-    """Return whether a method is the `retrieve` of a query engine of LlamaIndex, which takes no text."""
+    """Return True if a method is the `retrieve` of a query engine of LlamaIndex, which takes no text."""
     return "query_bundle" in list(parameters_of(method))[:2]
-
-
-def _called(value: type) -> bool:
-    """Return whether the objects of a class are functions."""
-    return any("__call__" in vars(base) for base in value.__mro__)
 
 
 def _question(parameters: Mapping[str, inspect.Parameter]) -> str:
@@ -139,7 +143,7 @@ def _question(parameters: Mapping[str, inspect.Parameter]) -> str:
 
 
 def _is_self(parameter: inspect.Parameter) -> bool:
-    """Return whether a parameter is the object of a method that is named by its class. Methods written in C can be named so."""
+    """Return True if a parameter is the object of a method that is named by its class. Methods written in C can be named so."""
     return parameter.name == "self" and parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 
@@ -151,16 +155,3 @@ def _second(parameters: Mapping[str, inspect.Parameter], question: str) -> str:
     """Return the second parameter if it must be given by position: in a search it is the number of hits, whatever its name."""
     others = [name for name, each in parameters.items() if name != question and each.kind in _POSITIONAL]
     return others[0] if others and parameters[others[0]].default is inspect.Parameter.empty and others[0] not in _CONTEXT else ""
-
-
-def _split(parameters: Mapping[str, inspect.Parameter], given: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return positional and named arguments: by name what can be, so that parameters with defaults are left out."""
-    first = next(iter(parameters))
-    by_position = {
-        name
-        for name, each in parameters.items()
-        if each.kind in (each.POSITIONAL_ONLY, each.VAR_POSITIONAL) or (name == first and each.kind in _POSITIONAL)
-    }
-    args = tuple(value for name, value in given.items() if name in by_position)
-    named = {name: value for name, value in given.items() if name not in by_position}
-    return args, named

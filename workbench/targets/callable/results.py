@@ -1,14 +1,40 @@
 """Convert the results of a Python function, or of a retriever, chain or query engine of LangChain and LlamaIndex, to hits and answers."""
 
 from collections.abc import Iterable, Mapping, Set
+from dataclasses import replace
 from itertools import islice
 from typing import Any, Literal
 
 from workbench.llm.replies.rejections import DECLARING, error_in_text, error_text, reported_error
 from workbench.records import Answer, TargetHit
 from workbench.targets.base import TargetError
-from workbench.targets.callable.values import attributes, described, has, identifier, number, plain, read, whole
-from workbench.targets.contents import FINISHES, check_answer, is_content, text_of_parts
+from workbench.targets.contents import (
+    attributes,
+    check_answer,
+    described,
+    has,
+    identifier,
+    is_content,
+    number,
+    plain,
+    read,
+    text_of_parts,
+    whole,
+)
+from workbench.targets.field_names import (
+    ANSWERS,
+    BESIDE,
+    CHUNK_IDS,
+    DOC_IDS,
+    ENDS,
+    FINISHES,
+    HITS,
+    PASSAGES,
+    SCORES,
+    SOURCES,
+    STARTS,
+    TEXTS,
+)
 
 # What a hit that is a text stands for.
 Strings = Literal["ids", "texts"]
@@ -18,16 +44,8 @@ HIT_FORMS = (
     "or a mapping of ids to scores"
 )
 _IF_ANSWER = "if it is an answer, ask for metrics of answers, such as answer_recall"
-# Where an answer names its sources, and a result its hits. Texts under the first names are passages, whatever `hits` says.
-_PASSAGES = ("contexts", "context", "retrieved_contexts")
-SOURCES = ("sources", "source_documents", "source_nodes", *_PASSAGES, "hits", "documents", "retrieved", "results")
-_LISTS = (*SOURCES, "docs", "nodes", "matches", "chunks")
-IDS, LATER_IDS = ("doc_id", "document_id", "docid", "docno", "ref_doc_id"), ("id", "_id", "node_id")
-TEXTS = ("page_content", "text", "content", "chunk", "passage", "body", "document")
-SCORES = ("score", "similarity", "relevance_score")
-STARTS, ENDS = ("start", "start_index", "start_char_idx"), ("end", "end_index", "end_char_idx")
 _LONGEST_ERROR = 300
-_READ = {*IDS, *LATER_IDS, *TEXTS, *SCORES, *STARTS, *ENDS, "metadata"}
+_READ = {*DOC_IDS, *CHUNK_IDS, *TEXTS, *SCORES, *STARTS, *ENDS, "metadata"}
 
 
 def hits_of(value: object, strings: Strings, most: int | None = None) -> tuple[TargetHit, ...]:
@@ -37,15 +55,16 @@ def hits_of(value: object, strings: Strings, most: int | None = None) -> tuple[T
     if isinstance(value, Mapping) and (not value or all(number(score) is not None for score in value.values())):
         ranked = sorted(value.items(), key=lambda pair: -(number(pair[1]) or 0))
         return tuple(_hit(pair, "ids") for pair in ranked[:most])
-    for name in _LISTS:
-        if isinstance(found := _own(value, name), list | tuple):
+    for name in HITS:
+        if not isinstance(value, str | bytes | list | tuple) and isinstance(found := read(value, name), list | tuple):
             if not found:
                 raise_reported(value)
-            return hits_of(found, "texts" if name in _PASSAGES else strings, most)
+            return hits_of(found, "texts" if name in PASSAGES else strings, most)
     if hasattr(value, "columns") and hasattr(value, "to_dict"):  # pandas
         table: Any = value
         value = (table if most is None else table.head(most)).to_dict("records")
-    if not isinstance(value, Iterable) or not _is_list(value):
+    # A pydantic model is iterable too: over its fields.
+    if not isinstance(value, Iterable) or isinstance(value, str | bytes | Mapping | Set) or hasattr(value, "model_fields"):
         raise_reported(value, nothing=False)
         raise TargetError(f"the result is no list of hits but {described(value)}; {_IF_ANSWER if isinstance(value, str) else HIT_FORMS}")
     return tuple(_hit(item, strings) for item in islice(value, most))
@@ -64,68 +83,37 @@ def raise_reported(value: object, nothing: bool = True) -> None:
         raise TargetError(f"the result is an error: {error_text(error[1])}"[:_LONGEST_ERROR])
 
 
-def _own(value: object, name: str) -> Any:
-    return None if isinstance(value, str | bytes | list | tuple) else read(value, name)
-
-
-def _is_list(value: object) -> bool:
-    # A pydantic model is iterable too: over its fields.
-    return not isinstance(value, str | bytes | Mapping | Set) and not hasattr(value, "model_fields")
-
-
 def _hit(item: Any, strings: Strings) -> TargetHit:
-    if _is_pair(item):
-        found = _hit(item[0], strings)
-        return TargetHit(found.doc_id, found.text, number(item[1]), found.start, found.end, found.metadata)
+    if isinstance(item, tuple | list) and not hasattr(item, "_fields") and len(item) == 2 and number(item[1]) is not None:
+        return replace(_hit(item[0], strings), score=number(item[1]))
     if isinstance(item, str) and strings == "texts":
         return TargetHit(text=str(item))
     if (doc_id := identifier(item)) is not None:
         return TargetHit(doc_id)
     node = read(item, "node") if not isinstance(item, str) else None
     if node is not None:  # NodeWithScore of LlamaIndex
-        found = _fields(node)
-        return TargetHit(found.doc_id, found.text, number(read(item, *SCORES)), found.start, found.end, found.metadata)
+        return replace(_fields(node), score=number(read(item, *SCORES)))
     return _fields(item)
-
-
-def _is_pair(item: Any) -> bool:
-    return isinstance(item, tuple | list) and not hasattr(item, "_fields") and len(item) == 2 and number(item[1]) is not None
 
 
 def _fields(item: Any) -> TargetHit:
     metadata = read(item, "metadata")
     metadata = metadata if isinstance(metadata, Mapping) else {}
     text = next((str(found) for name in TEXTS if isinstance(found := read(item, name), str)), None)
-    doc_id = identifier(read(item, *IDS)) or identifier(read(metadata, *IDS)) or identifier(read(item, *LATER_IDS))
+    doc_id = identifier(read(item, *DOC_IDS)) or identifier(read(metadata, *DOC_IDS)) or identifier(read(item, *CHUNK_IDS))
     if doc_id is None and text is None and not metadata:
         raise TargetError(f"a hit is {described(item)}, without an id or a text; {HIT_FORMS}")
-    start, end = _slice(item, metadata, text)
-    return TargetHit(doc_id, text, number(read(item, *SCORES)), start, end, plain({**_others(item), **metadata}))
-
-
-def _slice(item: Any, metadata: Mapping[str, Any], text: str | None) -> tuple[int | None, int | None]:
-    """Return the place of a hit. LangChain's splitters write only its start, into the metadata."""
-    start = whole(_first(read(item, *STARTS), read(metadata, *STARTS)))
-    end = whole(_first(read(item, *ENDS), read(metadata, *ENDS)))
-    if start is not None and end is None and text is not None:
+    start, end = (whole(found if (found := read(item, *names)) is not None else read(metadata, *names)) for names in (STARTS, ENDS))
+    if start is not None and end is None and text is not None:  # LangChain's splitters write only the start, into the metadata
         end = start + len(text)
-    return (start, end) if start is not None and end is not None else (None, None)
-
-
-def _first(*values: Any) -> Any:
-    return next((value for value in values if value is not None), None)
-
-
-def _others(item: Any) -> Mapping[str, Any]:
-    """Return the fields of a hit that are its metadata: those of a mapping or object that has no `metadata`, or all others of a mapping."""
-    if isinstance(item, Mapping) or read(item, "metadata") is None:
-        return {name: value for name, value in attributes(item).items() if name not in _READ and not str(name).startswith("_")}
-    return {}
+    start, end = (start, end) if start is not None and end is not None else (None, None)
+    # All other fields of a mapping are metadata, and those of an object without any.
+    others = attributes(item) if isinstance(item, Mapping) or read(item, "metadata") is None else {}
+    others = {name: value for name, value in others.items() if name not in _READ and not str(name).startswith("_")}
+    return TargetHit(doc_id, text, number(read(item, *SCORES)), start, end, plain({**others, **metadata}))
 
 
 FORMS = "return a text, a pair of a text and its sources, or a mapping or an object with an answer, and sources if it names any"
-_BESIDE = ("reasoning_content", "reasoning", "thinking", "tool_calls", "function_call", "refusal")
-_ANSWERS = ("answer", "generated_answer", "response", "output", "result", "content", "text")
 
 
 def answer_of(value: object, strings: Strings, most: int | None = None) -> Answer:
@@ -134,7 +122,8 @@ def answer_of(value: object, strings: Strings, most: int | None = None) -> Answe
         text, sources = value
         if isinstance(sources, str):
             raise TargetError(f"the second of the pair is no list of sources but {described(sources)}; {FORMS}")
-        found = _required(text)
+        if (found := text_of(text)) is None:
+            raise TargetError(f"the first of the pair is no answer but {described(text)}; {FORMS}")
         raise_reported(text, nothing=not found.strip())
         return Answer(text=found, sources=None if sources is None else hits_of(sources, strings, most), **_use(text, found))
     text = None if isinstance(value, list) else text_of(value)
@@ -162,17 +151,10 @@ def text_of(value: object) -> str | None:
     if isinstance(value, list):
         texts = bool(value) and all(isinstance(each, str) for each in value)
         return text_of_parts(value) if texts or is_content(value) else None
-    for name in _ANSWERS:
+    for name in ANSWERS:
         if (found := read(value, name)) is not None and not callable(found):
             return text_of(found)
     return None
-
-
-def _required(value: object) -> str:
-    text = text_of(value)
-    if text is None:
-        raise TargetError(f"the first of the pair is no answer but {described(value)}; {FORMS}")
-    return text
 
 
 def _sources(value: object, strings: Strings, most: int | None) -> tuple[TargetHit, ...] | None:
@@ -183,12 +165,6 @@ def _sources(value: object, strings: Strings, most: int | None) -> tuple[TargetH
     return None
 
 
-def _message(value: object) -> object:
-    """Return the chat message in an answer, which has the usage of the model, or the answer."""
-    inner = read(value, *_ANSWERS)
-    return inner if has(inner, "usage_metadata") else value
-
-
 def _use(answer: object, text: str | None) -> Mapping[str, Any]:
     """Return the cost of a model and whether its text was cut off, as the answer or a chat message of LangChain reports it.
 
@@ -196,7 +172,9 @@ def _use(answer: object, text: str | None) -> Mapping[str, Any]:
     """
     if isinstance(answer, str):
         return {}
-    value = _message(answer)
+    # A chat message in the answer has the usage of the model.
+    inner = read(answer, *ANSWERS)
+    value = inner if has(inner, "usage_metadata") else answer
     usage, metadata = read(value, "usage_metadata") or value, read(value, "response_metadata") or {}
     model = read(value, "model") or read(metadata, "model_name", "model")
     cut = read(value, "truncated")
@@ -211,9 +189,9 @@ def _use(answer: object, text: str | None) -> Mapping[str, Any]:
 
 
 def _cut(value: object, text: str) -> bool | None:
-    """Return whether an answer was cut off, None if it does not say. Raises TargetError with the reason why it is no answer."""
+    """Return True if an answer was cut off, None if it does not say. Raises TargetError with the reason why it is no answer."""
     metadata, further = read(value, "response_metadata") or {}, read(value, "additional_kwargs") or {}
     finish = read(value, *FINISHES) or read(metadata, *FINISHES)
-    content = read(value, *_ANSWERS)
-    fields = {name: found for name in _BESIDE if (found := read(value, name) or read(further, name)) and not callable(found)}
+    content = read(value, *ANSWERS)
+    fields = {name: found for name in BESIDE if (found := read(value, name) or read(further, name)) and not callable(found)}
     return check_answer(text, finish if isinstance(finish, str) else None, {**fields, "content": content})

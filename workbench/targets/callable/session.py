@@ -6,14 +6,15 @@ import inspect
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from workbench.errors import InputError, error_line
-from workbench.records import Answer, Document, Passage, Query, TargetHit
-from workbench.targets.base import System, TargetDownError, TargetError, late_reason
+from workbench.records import Query, TargetHit
+from workbench.targets.base import TargetDownError, TargetError, late_reason
 from workbench.targets.callable.interfaces import CallableInterface, Role, interface_of, is_factory
 from workbench.targets.callable.results import Strings, answer_of, hits_of, text_of
 from workbench.targets.callable.threads import DaemonThreads
+from workbench.targets.operations import OperationSession
 
 # The most hits that a target is asked for.
 MOST_HITS = 1000
@@ -41,53 +42,38 @@ class CallableOptions:
         return {self.input_key: text} if self.input_key else text
 
 
-class CallableSession(System):
+class CallableSession(OperationSession):
     """The functions of a target by role. Those that are not asynchronous run in threads."""
 
     def __init__(self, interfaces: Mapping[Role, CallableInterface], options: CallableOptions, threads: DaemonThreads) -> None:
+        super().__init__(interfaces, k=0)
         self.interfaces, self.options, self.threads = interfaces, options, threads
 
     @property
     def asks_deeper(self) -> bool:
-        """Return whether the options say when the hits are enough."""
+        """True if the options say when the hits are enough."""
         return self.options.enough is not None
 
     async def search(self, query: Query, k: int) -> Sequence[TargetHit]:
-        """Return k hits, or more if they are not enough, also of a function that returns an answer with its sources."""
-        if not (interface := self.interfaces.get("search")):
-            return await super().search(query, k)
-        first, enough = self.options.first(interface, query.text, None), self.options.enough
-        hits: tuple[TargetHit, ...] = ()
-        while True:
-            before, hits = len(hits), hits_of(await self._called(interface, list, first, k=k, where=query.where), self.options.strings, k)
-            more = enough is not None and interface.takes_number and before < len(hits) == k < MOST_HITS
-            if enough is None or not more or enough(hits):
-                return hits
-            k = min(2 * k, MOST_HITS)
+        """Return k hits, or more of a function that takes their number until they are enough."""
+        hits, before, enough = await super().search(query, k), 0, self.options.enough
+        while enough and self.interfaces["search"].takes_number and before < len(hits) == k < MOST_HITS and not enough(hits):
+            before, k = k, min(2 * k, MOST_HITS)
+            hits = await super().search(query, k)
+        return hits
 
-    async def answer(self, query: Query, context: Sequence[Passage] | None = None) -> Answer:
-        """Return the answer of the function. Pieces that a generator yields are joined."""
-        if not (interface := self.interfaces.get("answer")):
-            return await super().answer(query, context)
+    async def call(self, role: str, values: Mapping[str, Any]) -> Any:
+        """Call a function: of the question, and if it takes them of k, context and where, or of documents. Pieces of a generator are joined."""
+        interface = self.interfaces[cast(Role, role)]
+        if role in ("ingest", "remove"):
+            return await self._called(interface, list, values["documents"])
+        context, strings = values["context"], self.options.strings
         if context is not None and not self.options.context:
             raise TargetError(f"{interface.label} takes no context; set context: true if it does")
-        texts = None if context is None else [passage.text for passage in context]
-        first = self.options.first(interface, query.text, texts)
-        return answer_of(await self._called(interface, _joined, first, context=texts, where=query.where), self.options.strings)
-
-    async def ingest(self, documents: Sequence[Document]) -> None:
-        """Pass all documents to the function, as records with doc_id, text, title and metadata."""
-        if not (interface := self.interfaces.get("ingest")):
-            await super().ingest(documents)
-        else:
-            await self._called(interface, list, list(documents))
-
-    async def remove(self, doc_ids: Sequence[str]) -> None:
-        """Pass the ids to the function."""
-        if not (interface := self.interfaces.get("remove")):
-            await super().remove(doc_ids)
-        else:
-            await self._called(interface, list, list(doc_ids))
+        first = self.options.first(interface, values["query"], context)
+        if role == "search":
+            return hits_of(await self._called(interface, list, first, k=values["k"], where=values["where"]), strings, values["k"])
+        return answer_of(await self._called(interface, _joined, first, context=context, where=values["where"]), strings)
 
     async def _called(self, interface: CallableInterface, collect: Callable[[list[Any]], object], first: object, **others: Any) -> object:
         """Call a function, and collect the pieces of a generator. Raises TargetError for anything that it raises."""
@@ -96,7 +82,8 @@ class CallableSession(System):
             try:
                 return await _called(interface.label, functools.partial(interface.function, *args, **named), self.threads, collect)
             except (NotImplementedError, TypeError) as error:
-                if interface.twin is None or not _is_asynchronous_only(error):
+                # LangChain's RunnableLambda raises a TypeError if only its asynchronous twin works.
+                if interface.twin is None or not (isinstance(error, NotImplementedError) or "coroutine function" in str(error)):
                     raise
                 return await _called(interface.label, functools.partial(interface.twin, *args, **named), self.threads, collect)
         except Exception as error:  # a stranger's function may raise anything
@@ -107,7 +94,12 @@ async def _called(label: str, call: Callable[[], Any], threads: DaemonThreads, c
     """Run a function in a thread, or a coroutine on another loop, and collect the pieces of a generator."""
     if _is_asynchronous(call):
         return await threads.run_coroutine(label, lambda: _awaited(call, collect))
-    value = await threads.run(label, lambda: _collected(call(), collect))
+
+    def run() -> object:
+        value = call()
+        return collect(list(value)) if inspect.isgenerator(value) else value
+
+    value = await threads.run(label, run)
     if inspect.isawaitable(value) or inspect.isasyncgen(value):
         return await threads.run_coroutine(label, lambda: _awaited(lambda: value, collect))
     return value
@@ -119,20 +111,11 @@ def _is_asynchronous(call: Callable[[], Any]) -> bool:
     return any(test(each) for test in tests for each in (function, vars(type(function)).get("__call__")))
 
 
-def _is_asynchronous_only(error: Exception) -> bool:
-    """Return whether a method says that only its asynchronous twin works. LangChain's RunnableLambda raises a TypeError."""
-    return isinstance(error, NotImplementedError) or "coroutine function" in str(error)
-
-
 async def _awaited(call: Callable[[], Any], collect: Callable[[list[Any]], object]) -> object:
     value = call()
     if inspect.isawaitable(value):
         value = await value
     return collect([piece async for piece in value]) if inspect.isasyncgen(value) else value
-
-
-def _collected(value: Any, collect: Callable[[list[Any]], object]) -> object:
-    return collect(list(value)) if inspect.isgenerator(value) else value
 
 
 def _joined(pieces: list[Any]) -> object:
@@ -152,22 +135,19 @@ async def callable_session(
     made: dict[int, tuple[str, object]] = {}
     try:
         interfaces = {}
-        for role, (label, value) in _found(named).items():
-            if is_factory(value) and id(value) not in made:
-                made[id(value)] = label, await _made(label, value, threads, seconds)
-            interfaces[role] = _down_without(label, made.get(id(value), (label, value))[1], role, options)
+        try:
+            for role, (label, value) in named().items():
+                if is_factory(value) and id(value) not in made:
+                    made[id(value)] = label, await _made(label, value, threads, seconds)
+                interfaces[role] = interface_of(label, made.get(id(value), (label, value))[1], role)
+                check_interface(interfaces[role], role, options)
+        except InputError as error:
+            raise TargetDownError(error_line(error)) from None
         yield CallableSession(interfaces, options, threads)
     finally:
         for label, each in made.values():
             await _closed(label, each, threads)
         threads.close()
-
-
-def _found(named: Callable[[], Mapping[Role, tuple[str, object]]]) -> Mapping[Role, tuple[str, object]]:
-    try:
-        return named()
-    except InputError as error:
-        raise TargetDownError(error_line(error)) from None
 
 
 async def _made(label: str, factory: Any, threads: DaemonThreads, seconds: float) -> object:
@@ -178,15 +158,6 @@ async def _made(label: str, factory: Any, threads: DaemonThreads, seconds: float
         if isinstance(error, TimeoutError) and limit.expired():
             raise TargetDownError(late_reason(f"{label} was not made in {seconds:g} seconds (ingest_timeout)", error)) from None
         raise TargetDownError(f"{label} cannot be made: {error_line(error)[:_LONGEST_REASON]}") from error
-
-
-def _down_without(label: str, value: object, role: Role, options: CallableOptions) -> CallableInterface:
-    try:
-        interface = interface_of(label, value, role)
-        check_interface(interface, role, options)
-    except InputError as error:
-        raise TargetDownError(error_line(error)) from None
-    return interface
 
 
 def check_interface(interface: CallableInterface, role: Role, options: CallableOptions) -> None:

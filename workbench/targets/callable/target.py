@@ -1,16 +1,19 @@
-"""Python functions and objects that an experiment names."""
+"""Python functions and objects that an experiment names, or that are given in Python."""
 
+import inspect
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Any, ClassVar, Literal
+from dataclasses import replace
+from typing import Any, ClassVar, Literal, cast
 
-from pydantic import Field, model_validator
+from pydantic import Field, PrivateAttr, model_validator
 
 from workbench.core.imported_functions import FunctionName, imported_object, module_identity
 from workbench.errors import InputError
+from workbench.records import TargetHit
 from workbench.targets.base import System, Target, TargetResources
-from workbench.targets.callable.interfaces import Role, interface_of, is_factory, parameters_of
+from workbench.targets.callable.interfaces import CallableInterface, Role, interface_of, is_factory, is_needed, methods_of, parameters_of
 from workbench.targets.callable.results import Strings
 from workbench.targets.callable.session import CallableOptions, callable_session, check_interface
 
@@ -34,14 +37,17 @@ class PythonCallsTarget(Target):
     )
     concurrency: int = Field(default=1, ge=1, le=64, description="How many calls are made at once. Many functions allow only one.")
 
-    @property
     @abstractmethod
-    def roles(self) -> tuple[Role, ...]:
-        """Return the roles that have a function."""
+    def named_objects(self) -> Mapping[Role, tuple[str, object]]:
+        """Return the name and the function or object of each role."""
+
+    def session(self, resources: TargetResources) -> AbstractAsyncContextManager[System]:
+        """Make the objects of classes, and open a session."""
+        return callable_session(self.named_objects, self.options, self.ingest_timeout)
 
     @property
     def takes_context(self) -> bool:
-        """Return whether the target can answer from a given context."""
+        """True if the target can answer from a given context."""
         return self.answers and self.context
 
     @property
@@ -109,36 +115,131 @@ class CallableTarget(PythonCallsTarget):
         for role, name in self.functions.items():
             value = imported_object(name)
             if isinstance(value, type):
-                _check_class(name, value, role)
+                interface_of(name, value, role)
+                if needed := [parameter for parameter, each in parameters_of(value).items() if is_needed(each)]:
+                    fix = f"name an object of the class, such as `rag = {value.__name__}(…)` in the module, or a function without parameters that makes one"
+                    raise InputError(f"the class {name} needs {', '.join(needed)}", fix)
             elif not is_factory(value):
                 check_interface(interface_of(name, value, role), role, self.options)
 
     def identity(self) -> Any:
         """Return the settings with the digests of the modules that define the functions."""
-        return {**super().identity(), "code": {name: _code(name) for name in self.named_code}}
+        code = {}
+        for name in self.named_code:
+            # Of the module that the name is in, and of the one that defines the object or its class.
+            module = name.partition(":")[0]
+            defining = getattr(imported_object(name), "__module__", None) or module
+            code[name] = [digest for part in dict.fromkeys((module, defining)) for digest in module_identity(part)]
+        return {**super().identity(), "code": code}
 
-    def session(self, resources: TargetResources) -> AbstractAsyncContextManager[System]:
-        """Import the functions, and make the objects of classes."""
-        return callable_session(self._objects, self.options, self.ingest_timeout)
-
-    def _objects(self) -> Mapping[Role, tuple[str, object]]:
+    def named_objects(self) -> Mapping[Role, tuple[str, object]]:
+        """Import the functions."""
         return {role: (name, imported_object(name)) for role, name in self.functions.items()}
 
 
-def _check_class(name: str, value: type, role: Role) -> None:
-    interface_of(name, value, role)
-    needed = [
-        each.name
-        for each in parameters_of(value).values()
-        if each.default is each.empty and each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)
-    ]
-    if needed:
-        fix = f"name an object of the class, such as `rag = {value.__name__}(…)` in the module, or a function without parameters that makes one"
-        raise InputError(f"the class {name} needs {', '.join(needed)}", fix)
+Returns = Literal["hits", "answer"]
+Enough = Callable[[Sequence[TargetHit]], bool]
 
 
-def _code(name: str) -> list[str]:
-    """Return the digests of the module that a name is in, and of the one that defines the object or its class."""
-    module = name.partition(":")[0]
-    defining = getattr(imported_object(name), "__module__", None) or module
-    return [each for part in dict.fromkeys((module, defining)) for each in module_identity(part)]
+class PythonTarget(PythonCallsTarget):
+    """Functions or objects that are given in Python, in every form that `CallableTarget` takes. No file can name it.
+
+    Its identity is its name: what a function does is not part of it, so replies must not be reused by another call of a program. A search that takes
+    the number of hits is asked for more than `k` until they are `enough`.
+
+    Examples
+    --------
+    >>> PythonTarget(name="mine", search=lambda query, k: ["leave", "travel"][:k]).searches
+    True
+    """
+
+    kind: Literal["python"] = "python"
+    _objects: dict[Role, object] = PrivateAttr(default_factory=dict)
+    _enough: Enough | None = PrivateAttr(default=None)
+
+    def __init__(
+        self,
+        *,
+        search: object = None,
+        answer: object = None,
+        ingest: object = None,
+        remove: object = None,
+        enough: object = None,
+        **settings: Any,
+    ) -> None:
+        """Raise InputError if an object cannot serve its role."""
+        super().__init__(**settings)
+        self._enough = cast(Enough | None, enough)
+        given: dict[Role, object] = {"search": search, "answer": answer, "ingest": ingest, "remove": remove}
+        self._objects = {role: value for role, value in given.items() if value is not None}
+        if not (self.searches or self.answers):
+            raise InputError(f"the target {self.name} has no function", "pass search= or answer=")
+        if self.context and not self.answers:
+            raise InputError(f"the target {self.name} takes a context but does not answer", "pass answer=")
+        for role, (label, value) in self.named_objects().items():
+            if not is_factory(value):
+                check_interface(interface_of(label, value, role), role, self.options)
+
+    @property
+    def roles(self) -> tuple[Role, ...]:
+        """Return the roles that have a function or an object."""
+        return tuple(self._objects)
+
+    @property
+    def options(self) -> CallableOptions:
+        """Return how functions are called."""
+        return replace(super().options, enough=self._enough)
+
+    def identity(self) -> Any:
+        """Return the settings, the name and the roles."""
+        return {**super().identity(), "name": self.name, "roles": sorted(self.roles)}
+
+    def named_objects(self) -> Mapping[Role, tuple[str, object]]:
+        """Return the name and the function or object of each role."""
+        return {role: (getattr(value, "__name__", type(value).__name__), value) for role, value in self._objects.items()}
+
+
+def target_of(name: str, value: object, returns: Returns | None = None, **settings: Any) -> PythonTarget:
+    """Make a target of a function or an object, with the roles that it is seen to have.
+
+    A retriever searches; a query engine and a runnable answer; an object searches or answers by its methods of these names; a function with a
+    parameter `k` searches, and one with a parameter `context` answers. Raises InputError for another function without `returns`.
+    """
+    try:
+        made = value() if is_factory(value) else value  # type: ignore[operator]
+    except (Exception, SystemExit) as error:  # a stranger's class may raise anything
+        what = f"{name} cannot be made ({type(error).__name__}: {error})"
+        raise InputError(what, "pass an object, or a function of the question") from error
+    if returns:
+        return PythonTarget(name=name, **{"search" if returns == "hits" else "answer": made}, **settings)
+    methods = methods_of(made)
+    roles = [role for role in ("search", "answer", "ingest", "remove") if role in methods]
+    if not {"search", "answer"} & set(roles) or _is_retriever(made, methods):
+        roles = [_role(name, made, methods), *(role for role in roles if role in ("ingest", "remove"))]
+    if "answer" in roles and not methods & {"answer", "query", "invoke"}:
+        settings = {"context": CallableInterface(name, made).takes("context"), **settings}  # type: ignore[arg-type]
+    return PythonTarget(name=name, **dict.fromkeys(roles, made), **settings)
+
+
+def _is_retriever(value: object, methods: set[str]) -> bool:
+    """Return True if an object is a retriever or a vector store of a library."""
+    return hasattr(value, "_get_relevant_documents") or "retrieve" in methods or "similarity_search" in methods
+
+
+def _role(name: str, value: object, methods: set[str]) -> Role:
+    if _is_retriever(value, methods):
+        return "search"
+    if methods & {"query", "invoke"}:
+        return "answer"
+    if not callable(value):
+        kind = type(value).__name__
+        raise InputError(
+            f"{name} is a {kind}, which can neither search nor answer", "pass a function, or an object with a method search or answer"
+        )
+    interface = CallableInterface(name, value)
+    if interface.takes("k"):
+        return "search"
+    if interface.takes("context"):
+        return "answer"
+    parameters = str(inspect.signature(value)) if not inspect.isbuiltin(value) else "(…)"
+    raise InputError(f"{name}{parameters} can return hits or answers", 'say which with returns="hits" or returns="answer"')

@@ -197,13 +197,13 @@ _left: set[_Call[Any]] = set()
 
 def _started() -> _Jobs:
     jobs: _Jobs = queue.SimpleQueue()
-    threading.Thread(target=_work, args=(jobs,), name="workbench-target", daemon=True).start()
+
+    def work() -> None:
+        while job := jobs.get():
+            job()
+
+    threading.Thread(target=work, name="workbench-target", daemon=True).start()
     return jobs
-
-
-def _work(jobs: _Jobs) -> None:
-    while job := jobs.get():
-        job()
 
 
 def _fail(result: "asyncio.Future[Any]", error: BaseException) -> None:

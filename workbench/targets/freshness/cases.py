@@ -1,7 +1,7 @@
 """The cases of a check for stale data: documents in two versions, and questions whose answer changed between them."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -53,7 +53,14 @@ class FreshnessData:
 
     def __post_init__(self) -> None:
         """Raise DatasetError if a case names a document that lacks one of the versions, or a value that its version does not contain."""
-        if faults := list(_faults(self)):
+        versions, faults = [{document.doc_id: document.text for document in documents} for documents in (self.earlier, self.current)], []
+        for case in self.cases:
+            for side, texts, stated in zip(_SIDES, versions, (case.before, case.after), strict=True):
+                if case.doc_id not in texts:
+                    faults.append(f"{case.case_id} has no version {side} of the document {case.doc_id!r}")
+                elif stated.passage not in texts[case.doc_id]:
+                    faults.append(f"{case.case_id}: {stated.passage[:60]!r} is not in the version {side} of {case.doc_id!r}")
+        if faults:
             raise DatasetError("stale cases", faults)
 
     @property
@@ -128,13 +135,3 @@ def _case(row: dict[str, Any], where: str, draft: DatasetDraft) -> StaleCase | N
         return None
     before, after = (Stated(side["answer"], str(side.get("text") or "")) for side in sides if side)
     return StaleCase(str(texts[0]), str(texts[1]), str(texts[2]), before, after)
-
-
-def _faults(data: FreshnessData) -> Iterator[str]:
-    versions = [{document.doc_id: document.text for document in documents} for documents in (data.earlier, data.current)]
-    for case in data.cases:
-        for side, texts, stated in zip(_SIDES, versions, (case.before, case.after), strict=True):
-            if case.doc_id not in texts:
-                yield f"{case.case_id} has no version {side} of the document {case.doc_id!r}"
-            elif stated.passage not in texts[case.doc_id]:
-                yield f"{case.case_id}: {stated.passage[:60]!r} is not in the version {side} of {case.doc_id!r}"

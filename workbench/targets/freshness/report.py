@@ -1,8 +1,9 @@
 """The outcomes of a check for stale data."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from itertools import product
+from typing import Literal, get_args
 
 import pandas as pd
 
@@ -11,6 +12,7 @@ from workbench.core.display import table_html
 Check = Literal["update", "repeat", "shrink", "delete"]
 Part = Literal["chunks", "answer"]
 State = Literal["passed", "failed", "unscored"]
+_STATES: tuple[State, ...] = ("passed", "failed", "unscored")
 
 CHECKS: Mapping[Check, str] = {
     "update": "after the update, the new value and not the old one",
@@ -61,13 +63,14 @@ class FreshnessReport:
 
     def rows(self) -> list[dict[str, str]]:
         """Return a row for each check and part, with counts and the first failure, or the first reason if nothing was scored."""
-        pairs = dict.fromkeys((each.check, each.part) for each in self.outcomes)
-        return [self._row(check, part) for check in CHECKS for part in ("chunks", "answer") if (check, part) in pairs]
-
-    def _row(self, check: Check, part: Part) -> dict[str, str]:
-        chosen = [each for each in self.outcomes if (each.check, each.part) == (check, part)]
-        counts = {state: str(self.count(state, check, part)) for state in ("passed", "failed", "unscored")}
-        return {"check": check, "part": part, **counts, "first": _first(chosen)}
+        rows = list[dict[str, str]]()
+        for check, part in product(CHECKS, get_args(Part)):
+            if chosen := [outcome for outcome in self.outcomes if (outcome.check, outcome.part) == (check, part)]:
+                counts: dict[str, str] = {state: str(self.count(state, check, part)) for state in _STATES}
+                first = min(chosen, key=lambda outcome: ("failed", "unscored", "passed").index(outcome.state))
+                seen = "" if first.state == "passed" else f"{first.case_id}: {first.seen}"
+                rows.append({"check": check, "part": part, **counts, "first": seen})
+        return rows
 
     def lines(self) -> list[str]:
         """Return the report as a table of text."""
@@ -80,10 +83,3 @@ class FreshnessReport:
 
     def _repr_html_(self) -> str:
         return table_html(f"{self.target}: {self.verdict}", self.rows(), self.leftover)
-
-
-def _first(outcomes: Sequence[FreshnessOutcome]) -> str:
-    for state in ("failed", "unscored"):
-        if found := next((each for each in outcomes if each.state == state), None):
-            return f"{found.case_id}: {found.seen}"
-    return ""

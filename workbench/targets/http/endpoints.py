@@ -1,10 +1,11 @@
-"""The requests that a service takes, as settings: the operations, each with an address, a body and headers."""
+"""The requests that a service takes, as settings: the operations, each with an address, a body and headers, and presets of common services."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, JsonValue
 
+from workbench.targets.field_names import FINISHES, HIT_PATHS
 from workbench.targets.operations import (
     AnswerOperation,
     DocumentsOperation,
@@ -21,7 +22,7 @@ from workbench.targets.templates import DOCUMENT_SLOTS, check_slots
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 # The slot that a preset fills with the setting `model`.
 MODEL_SLOT = "model"
-_NO_QUESTION = "{query} is nowhere in url, params or body"
+_EXAMPLES = {"search": "hits, such as {hits: $.results, id: doc_id}", "answer": "answer, such as {text: $.answer}"}
 
 
 class Endpoint(Operation):
@@ -56,22 +57,18 @@ class Endpoint(Operation):
         check_slots(self.template, (*self.slots, MODEL_SLOT))
         if self.verb == "GET" and self.body is not None:
             raise ValueError("a GET request has no body; write params, or method: POST")
+        if self.role in _EXAMPLES and getattr(self, "reply", None) is None:
+            raise ValueError(f"reply is missing: where the reply has the {_EXAMPLES[self.role]}")
+        if self.role in _EXAMPLES and "query" not in self.named:
+            raise ValueError("{query} is nowhere in url, params or body")
 
 
 class SearchEndpoint(SearchOperation, Endpoint):
     """The request of a search."""
 
-    def check(self) -> None:
-        """Raise ValueError with a fault of the block."""
-        super().check()
-        if self.reply is None:
-            raise ValueError("reply is missing: where the reply has the hits, such as {hits: $.results, id: doc_id}")
-        if "query" not in self.named:
-            raise ValueError(_NO_QUESTION)
-
 
 class StreamPaths(PathSettings):
-    """How an answer arrives as server-sent events. The reply that `reply` reads is then `{text: …, events: [data of each event]}`."""
+    """Settings of an answer that arrives as server-sent events. The reply that `reply` reads is then `{text: …, events: [data of each event]}`."""
 
     delta: Paths | None = Field(
         default=None, description="The next part of the text in an event's JSON. Without it the event is plain text."
@@ -83,14 +80,6 @@ class AnswerEndpoint(AnswerOperation, Endpoint):
     """The request of an answer."""
 
     stream: StreamPaths | None = Field(default=None, description="How the answer is streamed, if it is.")
-
-    def check(self) -> None:
-        """Raise ValueError with a fault of the block."""
-        super().check()
-        if self.reply is None:
-            raise ValueError("reply is missing: where the reply has the answer, such as {text: $.answer}")
-        if "query" not in self.named:
-            raise ValueError(_NO_QUESTION)
 
 
 class DocumentsEndpoint(DocumentsOperation, Endpoint):
@@ -128,3 +117,89 @@ class RemoveEndpoint(RemoveOperation, DocumentsEndpoint):
     """The request that deletes documents by their ids: `{doc_id}`, or many by `{doc_ids}`."""
 
     usual_method: ClassVar[Method] = "DELETE"
+
+
+Preset = Literal["openai-chat", "openai-chat-stream", "langserve", "langserve-stream", "query"]
+
+# Several paths are alternatives.
+_SOURCES = ["$.sources", "$.contexts", "$.context", "$.documents", "$.hits", "$.results", "$.citations"]
+_OUTPUT_TEXTS = ["$.output.answer", "$.output.content", "$.output.output", "$.output.result", "$.output"]
+_OUTPUT_SOURCES = ["$.output.context", "$.output.source_documents", "$.output.sources", "$.output.documents"]
+_CHAT_BODY: Mapping[str, Any] = {"model": "{model}", "messages": [{"role": "user", "content": "{query}"}]}
+_CHAT_SOURCES = ["$.choices[0].message.context.citations", "$.sources", "$.citations", "$.documents"]
+
+# By preset and block, the fields that the experiment can leave out.
+PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
+    "openai-chat": {
+        "answer": {
+            "url": "chat/completions",
+            "body": _CHAT_BODY,
+            "reply": {
+                "text": "$.choices[0].message.content",
+                "sources": {"hits": _CHAT_SOURCES, **HIT_PATHS},
+                "model": ["$.model", "$.model_name"],
+                "input_tokens": ["$.usage.prompt_tokens", "$.usage.input_tokens"],
+                "output_tokens": ["$.usage.completion_tokens", "$.usage.output_tokens"],
+                "finish_reason": ["$.choices[0].finish_reason", "$.choices[0].stop_reason"],
+            },
+        }
+    },
+    "openai-chat-stream": {
+        "answer": {
+            "url": "chat/completions",
+            "body": {**_CHAT_BODY, "stream": True},
+            "stream": {"delta": ["$.choices[0].delta.content", "$.choices[0].text"], "end": "[DONE]"},
+            "reply": {
+                "text": "$.text",
+                "model": ["$.events[0].model", "$.events[-1].model"],
+                "input_tokens": ["$.events[-1].usage.prompt_tokens", "$.events[-1].usage.input_tokens"],
+                "output_tokens": ["$.events[-1].usage.completion_tokens", "$.events[-1].usage.output_tokens"],
+                # The tokens can follow in an event of their own.
+                "finish_reason": ["$.events[-1].choices[0].finish_reason", "$.events[-2].choices[0].finish_reason"],
+            },
+        }
+    },
+    "langserve": {
+        "search": {"url": "invoke", "body": {"input": "{query}"}, "reply": {"hits": ["$.output", *_OUTPUT_SOURCES], **HIT_PATHS}},
+        "answer": {
+            "url": "invoke",
+            "body": {"input": "{query}"},
+            "reply": {
+                "text": _OUTPUT_TEXTS,
+                "sources": {"hits": _OUTPUT_SOURCES, **HIT_PATHS},
+                "finish_reason": [f"$.output.response_metadata.{name}" for name in FINISHES],
+            },
+        },
+    },
+    "langserve-stream": {
+        "answer": {
+            "url": "stream",
+            "body": {"input": "{query}"},
+            "stream": {"delta": ["$.answer", "$.content", "$.output", "$"], "end": "end"},
+            "reply": {
+                "text": "$.text",
+                "sources": {"hits": ["$.events[*].context[*]", "$.events[*].source_documents[*]", "$.events[*].sources[*]"], **HIT_PATHS},
+            },
+        }
+    },
+    "query": {
+        "search": {
+            "url": "query",
+            "body": {"query": "{query}", "k": "{k}"},
+            "reply": {"hits": ["$.results", "$.hits", "$.documents", "$.sources", "$.matches", "$.chunks", "$"], **HIT_PATHS},
+        },
+        "answer": {
+            "url": "query",
+            "body": {"query": "{query}", "k": "{k}"},
+            "reply": {
+                "text": ["$.answer", "$.response", "$.result", "$.text", "$.output"],
+                "sources": {"hits": _SOURCES, **HIT_PATHS},
+                "finish_reason": [f"$.{name}" for name in FINISHES],
+                "refused": ["$.refused", "$.abstained"],
+                "confidence": ["$.confidence", "$.answer_confidence"],
+            },
+        },
+    },
+}
+# The block of a preset where the experiment neither searches nor answers.
+PRESET_BLOCK = "answer"

@@ -1,15 +1,24 @@
 """A service over HTTP: the address, the requests, and where its replies have what."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field, JsonValue, model_validator
 
-from workbench.targets.base import System, Target, TargetResources
-from workbench.targets.http.endpoints import AnswerEndpoint, Endpoint, IngestEndpoint, RemoveEndpoint, SearchEndpoint
+from workbench.targets.base import System, TargetResources
+from workbench.targets.http.endpoints import (
+    PRESET_BLOCK,
+    PRESETS,
+    AnswerEndpoint,
+    Endpoint,
+    IngestEndpoint,
+    Preset,
+    RemoveEndpoint,
+    SearchEndpoint,
+)
 from workbench.targets.http.headers import RequestHeaders, check_address, check_headers, has_secret, is_secret_name, read_headers
-from workbench.targets.http.presets import PRESET_BLOCK, PRESETS, Preset
+from workbench.targets.operations import TemplateTarget
 
 _BLOCKS: Mapping[str, type[Endpoint]] = {
     "search": SearchEndpoint,
@@ -19,7 +28,7 @@ _BLOCKS: Mapping[str, type[Endpoint]] = {
 }
 
 
-class HttpTarget(Target):
+class HttpTarget(TemplateTarget):
     """A service over HTTP. `search`, `answer`, `ingest` and `remove` are requests, with a JSON template and JSONPath to what the reply has.
 
     A preset fills bodies and paths. Requests go to the given addresses only: redirects are not followed, and a server on this machine is
@@ -50,7 +59,7 @@ class HttpTarget(Target):
     def _complete(self) -> "HttpTarget":
         # Validate the whole model: an error of a field would print its value, which may contain a password.
         check_headers(self.headers, self.headers_env)
-        blocks = self.blocks()
+        blocks = self.operations
         if not self.searches and not self.answers:
             raise ValueError("give search, answer or preset: what the service can do")
         for name, block in blocks.items():
@@ -70,7 +79,8 @@ class HttpTarget(Target):
             raise ValueError(f"{name}: {error}") from None
         check_address(self.address(block), f"the url of {name}" if block.url else "url")
 
-    def blocks(self) -> dict[str, Endpoint]:
+    @property
+    def operations(self) -> dict[str, Endpoint]:
         """Return the requests that the service takes, by name, completed by the preset."""
         preset = PRESETS[self.preset] if self.preset else {}
         given: dict[str, Endpoint] = {name: block for name in _BLOCKS if (block := getattr(self, name)) is not None}
@@ -87,27 +97,9 @@ class HttpTarget(Target):
             return block.url
         return "/".join(part for part in (self.url.rstrip("/"), (block.url or "").lstrip("/")) if part)
 
-    @property
-    def roles(self) -> Collection[str]:
-        """Return the requests that the service takes, and `context` if that of an answer has `{context}`."""
-        answer = (blocks := self.blocks()).get("answer")
-        return {*blocks, *(["context"] if isinstance(answer, AnswerEndpoint) and answer.takes_context else [])}
-
-    @property
-    def gives_text(self) -> bool:
-        """Return whether the paths of hits or sources include texts or positions."""
-        return any(paths.gives_text for paths in self._hit_paths())
-
-    def _hit_paths(self) -> Iterator[Any]:
-        for block in self.blocks().values():
-            if isinstance(block, SearchEndpoint) and block.reply:
-                yield block.reply
-            if isinstance(block, AnswerEndpoint) and block.reply and block.reply.sources:
-                yield block.reply.sources
-
     def check(self) -> None:
         """Raise InputError if an environment variable that a header names is missing."""
-        for block in self.blocks().values():
+        for block in self.operations.values():
             self._headers(block)
 
     def _headers(self, block: Endpoint) -> RequestHeaders:
@@ -116,21 +108,23 @@ class HttpTarget(Target):
 
     def secrets(self) -> tuple[str, ...]:
         """Return the values of the variables in headers."""
-        return tuple(dict.fromkeys(secret for block in self.blocks().values() for secret in self._headers(block).secrets))
+        return tuple(dict.fromkeys(secret for block in self.operations.values() for secret in self._headers(block).secrets))
 
     def identity(self) -> Any:
         """Return the settings and the requests that the preset completed. The values of environment variables are no part of it."""
-        blocks = {name: block.model_dump(mode="json") for name, block in self.blocks().items()}
+        blocks = {name: block.model_dump(mode="json") for name, block in self.operations.items()}
         return {name: value for name, value in super().identity().items() if name != "retries"} | {"blocks": blocks}
 
     def session(self, resources: TargetResources) -> AbstractAsyncContextManager[System]:
         """Open connections as requests need them. Raises InputError if a variable is missing."""
         self.check()
-        from workbench.targets.http.requests import PreparedRequest, RequestLimits
-        from workbench.targets.http.session import open_session
+        from workbench.targets.http.session import Requester, open_session
 
-        requests = {name: PreparedRequest(block, self.address(block), self._headers(block)) for name, block in self.blocks().items()}
-        return open_session(requests, RequestLimits(self.timeout, self.retries), self.k, self.model)
+        requesters = {
+            role: Requester(block, self.address(block), self._headers(block), self.timeout, self.retries)
+            for role, block in self.operations.items()
+        }
+        return open_session(requesters, self.k, self.model)
 
 
 def _fields(template: JsonValue) -> Iterator[tuple[str, JsonValue]]:

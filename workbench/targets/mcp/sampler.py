@@ -1,7 +1,7 @@
 """Serve the requests of a server for texts (sampling), and keep what was written for which question."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
@@ -17,7 +17,7 @@ from workbench.llm.base import CallFailure, ChatCall, Message, Reply
 from workbench.llm.session import CallResources, ask_all
 from workbench.records import LostTries, SampledCall
 from workbench.targets.base import TargetDownError, TargetError
-from workbench.targets.mcp.sampling_model import SamplingModel
+from workbench.targets.mcp.settings import SamplingModel
 
 # The server sees only this: a reason can contain an address or a budget.
 _REFUSAL = "the client could not write a text"
@@ -48,18 +48,14 @@ class SamplingRecord:
         """Return the fields of `ModelUse` for all replies together. A count is None if one is unknown."""
         if not self.replies:
             return {}
+        counts = {name: [getattr(reply, name) for reply in self.replies] for name in ("input_tokens", "output_tokens", "cost")}
         return {
-            **{name: _total([getattr(reply, name) for reply in self.replies]) for name in ("input_tokens", "output_tokens", "cost")},
+            **{name: None if None in values else sum(values) for name, values in counts.items()},
             "model": self.replies[-1].model,
             "seconds": sum(reply.seconds for reply in self.replies),
             "cached": all(reply.cached for reply in self.replies),
             "lost": sum((reply.lost for reply in self.replies), LostTries()),
         }
-
-
-def _total(counts: Sequence[float | None]) -> float | None:
-    known = [count for count in counts if count is not None]
-    return sum(known) if len(known) == len(counts) else None
 
 
 class Sampler:
@@ -113,7 +109,8 @@ class Sampler:
         record.requests += 1
         if record.requests > self._model.most_calls:
             raise TargetError(f"the server asked for more than {plural(self._model.most_calls, 'text')} (sampling.most_calls)")
-        messages = _messages(params)
+        system = [Message("system", params.system_prompt)] if params.system_prompt else []
+        messages = [*system, *(Message(message.role, _text(message.content)) for message in params.messages)]
         if (size := sum(len(message.content) for message in messages)) > self._model.most_characters:
             most = f"{self._model.most_characters:,} (sampling.most_characters)"
             raise TargetError(f"the server asked for a text with a prompt of {size:,} characters, more than {most}")
@@ -131,11 +128,6 @@ class Sampler:
         return CreateMessageResult(
             role="assistant", content=TextContent(type="text", text=outcome.text), model=outcome.model or "unknown", stop_reason=stop
         )
-
-
-def _messages(params: CreateMessageRequestParams) -> list[Message]:
-    system = [Message("system", params.system_prompt)] if params.system_prompt else []
-    return [*system, *(Message(message.role, _text(message.content)) for message in params.messages)]
 
 
 def _text(content: object) -> str:

@@ -1,23 +1,107 @@
-"""A server that is connected again after its process or its session ended, a few times."""
+"""A server over the pipes of a process or HTTP, which is connected again after its process or its session ended, a few times."""
 
 import asyncio
 import contextvars
-from collections.abc import Awaitable, Callable, Mapping
+import logging
+import os
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any, TextIO, cast
 
 import anyio
-from mcp import Client, MCPError
+from mcp import Client, MCPError, StdioServerParameters
+from mcp.client import Transport
 from mcp.client.session import SamplingFnT
+from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CONNECTION_CLOSED, CallToolResult, Tool
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from pydantic import JsonValue
 
 from workbench.core.formatting import plural
 from workbench.errors import error_line
+from workbench.models.http import LARGEST_HITS, ConnectError, HttpRoute, Response, Timeout, asynchronous_client, redirection
+from workbench.printable import printable
 from workbench.targets.base import TargetDownError, TargetError
 from workbench.targets.mcp.settings import McpSettings
-from workbench.targets.mcp.transports import ServerLink
 
-# Stopping a process takes at most 6.5 seconds: what it has not read, an end of its own, SIGTERM, SIGKILL.
+_RUNNER = str(Path(__file__).with_name("process_group.py"))
+_PATIENCE = 30
+_TAIL = 4_000
+_LINE = 200
+_SESSION, _UNKNOWN_SESSION = "mcp-session-id", 404
+# A server may print on stdout, where only messages belong: the package logs each line with a traceback.
+logging.getLogger("mcp").addHandler(logging.NullHandler())
+
+
+class ServerLink:
+    """The way to a server, and what is known about its failures: the last line of stderr of a process, or the last status of HTTP."""
+
+    def __init__(self, target: McpSettings, sampling: SamplingFnT | None) -> None:
+        self._target, self._sampling = target, sampling
+        self._secrets = target.secrets()
+        # The process writes into the file itself, so it needs a real one.
+        self._stderr = cast(TextIO, TemporaryFile("w+", encoding="utf-8", errors="replace"))  # noqa: SIM115  # closed by close()
+        self._status: int | None = None
+
+    def client(self, mode: str, ended: asyncio.Event) -> Client:
+        """Return a client that is not connected yet. `ended` is set when the server says by HTTP that it does not know the session."""
+        transport = self._process() if self._target.transport == "stdio" else self._address(ended)
+        return Client(transport, mode=mode, sampling_callback=self._sampling, cache=None)
+
+    def trouble(self) -> str:
+        """Return the last line of stderr or the last status of HTTP in brackets, or an empty text. It contains no value of a variable."""
+        if self._status is not None:
+            return f" (HTTP status {self._status})"
+        self._stderr.seek(0, os.SEEK_END)
+        self._stderr.seek(max(0, self._stderr.tell() - _TAIL))
+        lines = [line.strip() for line in self._stderr.read().splitlines() if line.strip()]
+        return f" (its last line: {self.cleaned(lines[-1])})" if lines else ""
+
+    def cleaned(self, message: str) -> str:
+        """Return a message of the server as one short line without the values of the variables that it got."""
+        return " ".join(printable(message[:_TAIL], self._secrets).split())[:_LINE]
+
+    def close(self) -> None:
+        """Delete what the process has written on stderr."""
+        self._stderr.close()
+
+    def _process(self) -> Transport:
+        # The package adds PATH, HOME, LOGNAME, SHELL, TERM and USER, and nothing else.
+        environment = {name: os.environ[name] for name in self._target.env}
+        program = [self._target.program, *self._target.args]
+        parameters = StdioServerParameters(
+            command=sys.executable, args=["-I", "-S", _RUNNER, *program], env=environment, encoding_error_handler="replace"
+        )
+        return stdio_client(parameters, errlog=self._stderr)
+
+    @asynccontextmanager
+    async def _address(self, ended: asyncio.Event) -> AsyncIterator[tuple[Any, Any]]:
+        headers = {header: os.environ[name] for header, name in self._target.headers_env.items()}
+        # A caller limits the time of each request as a whole.
+        limits = Timeout(_PATIENCE, read=None)
+
+        async def note(response: Response) -> None:
+            # The package reads the body of a redirect as a reply.
+            if redirected := redirection(response):
+                raise ConnectError(f"{redirected}, which is not followed; write the final address as url")
+            # The package also asks whether there is a stream of notifications, which most servers refuse.
+            if response.request.method == "POST":
+                self._status = response.status_code if response.status_code >= 400 else None
+                # Any answer with this status, by the specification; the package sees only those without an error of the protocol.
+                if response.status_code == _UNKNOWN_SESSION and _SESSION in response.request.headers:
+                    ended.set()
+
+        route, hooks = HttpRoute(self._target.url, LARGEST_HITS), {"response": [note]}
+        client = asynchronous_client(route, headers=headers, timeout=limits, event_hooks=hooks)
+        async with client, streamable_http_client(self._target.url, http_client=client) as streams:
+            yield streams
+
+
+# Stopping a process takes at most 6.5 seconds: the input that it has not read, its own end, SIGTERM, SIGKILL.
 _CLOSING = 15
 
 
@@ -40,7 +124,9 @@ class McpConnection:
                 await self.close()
         if not self._ready.done():
             if self._task.done() and not self._task.cancelled() and (error := self._task.exception()):
-                raise _first(error)
+                while isinstance(error, BaseExceptionGroup):
+                    error = error.exceptions[0]
+                raise error
             raise TimeoutError(f"no connection within {seconds:g} seconds")
 
     async def close(self) -> None:
@@ -54,11 +140,11 @@ class McpConnection:
 
     @property
     def one_at_a_time(self) -> bool:
-        """Return whether requests of the server do not say which call they belong to."""
+        """True if requests of the server do not say which call they belong to."""
         return self.client.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS
 
     def lost(self, error: Exception) -> bool:
-        """Return whether an error of a call means that no further call can succeed."""
+        """Return True if an error of a call means that no further call can succeed."""
         if self._task.done() or self._ended.is_set() or isinstance(error, anyio.ClosedResourceError | anyio.BrokenResourceError):
             return True
         return isinstance(error, MCPError) and error.code == CONNECTION_CLOSED
@@ -68,12 +154,6 @@ class McpConnection:
             async with self.client:
                 self._ready.set_result(None)
                 await anyio.sleep_forever()
-
-
-def _first(error: BaseException) -> BaseException:
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error
 
 
 _TRIES = 2
@@ -86,6 +166,7 @@ class McpServer:
     def __init__(self, target: McpSettings, sampling: SamplingFnT | None) -> None:
         self._target = target
         self._link = ServerLink(target, sampling)
+        self.cleaned = self._link.cleaned
         self._mode = target.mode
         self._connection: McpConnection | None = None
         self._context = contextvars.copy_context()
@@ -121,7 +202,12 @@ class McpServer:
                 if not connection.lost(error):
                     self._losses = 0
                     raise TargetError(f"the tool {tool!r} failed: {self.cleaned(_message(error))}") from error
-                await self._drop(connection)
+                async with self._opening:
+                    # It is closed once, however many requests it had.
+                    if self._connection is connection:
+                        self._connection = None
+                        self._losses += 1
+                        await connection.close()
             else:
                 self._losses = 0
                 return result
@@ -149,10 +235,6 @@ class McpServer:
             await self._connection.close()
         self._link.close()
 
-    def cleaned(self, message: str) -> str:
-        """Return a message of the server as one short line without the values of the variables that it got."""
-        return self._link.cleaned(message)
-
     async def _open(self) -> McpConnection:
         """Open a connection. A server that ends when it is asked for the newest protocol is asked for the older one."""
         ended = asyncio.Event()
@@ -177,14 +259,6 @@ class McpServer:
                 raise
             raise TargetDownError(self._down(f"it does not take its documents again: {self.cleaned(_message(error))}")) from error
         return connection
-
-    async def _drop(self, connection: McpConnection) -> None:
-        """Close a lost connection, once however many requests it had."""
-        async with self._opening:
-            if self._connection is connection:
-                self._connection = None
-                self._losses += 1
-                await connection.close()
 
     def _down(self, reason: str) -> str:
         return f"the MCP server of {self._target.name!r}: {reason}{self._link.trouble()}"

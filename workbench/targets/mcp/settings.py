@@ -1,23 +1,155 @@
-"""The settings of an MCP server: how it is reached, its tools, and the model that writes texts for it."""
+"""The settings of an MCP server: how it is reached, its tools with the templates of their arguments, and the model that writes texts for it."""
 
+import json
 import os
 import re
 import shutil
 import sys
-from abc import ABC
-from collections.abc import Collection
-from typing import Annotated, Any, Literal, Self
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import Field, model_validator
+from pydantic import Field, JsonValue, field_validator, model_validator
 
+from workbench.core.component import Component
 from workbench.core.environment import advice, expand, installed_version
 from workbench.errors import InputError
+from workbench.llm.base import ChatClient
+from workbench.llm.registry import ChatModel, GgufChatModel
 from workbench.printable import printable, secrets_in
-from workbench.targets.base import Target
 from workbench.targets.http.headers import has_secret
-from workbench.targets.mcp.sampling_model import ChatSampling, LocalSampling
-from workbench.targets.mcp.tools import McpAnswerTool, McpIngestTool, McpRemoveTool, McpSearchTool, McpTool
+from workbench.targets.operations import (
+    AnswerOperation,
+    IngestOperation,
+    Operation,
+    ReadyOperation,
+    RemoveOperation,
+    SearchOperation,
+    TemplateTarget,
+)
+from workbench.targets.paths import find
+from workbench.targets.replies import AnswerPaths, HitPaths
+from workbench.targets.templates import DOCUMENT_SLOTS, check_slots, slots_of
+
+
+class McpTool(Operation):
+    """A tool of a server, and its arguments."""
+
+    needed: ClassVar[str] = ""
+
+    tool: str = Field(min_length=1, description="The name of the tool.")
+    arguments: dict[str, JsonValue] = Field(
+        default={}, description="The arguments of the tool, in which slots such as `{query}` are filled."
+    )
+
+    @property
+    def template(self) -> JsonValue:
+        """Return the arguments."""
+        return self.arguments
+
+    @field_validator("arguments")
+    @classmethod
+    def _slots(cls, arguments: dict[str, JsonValue]) -> dict[str, JsonValue]:
+        check_slots(arguments, cls.slots)
+        if cls.needed and cls.needed not in slots_of(arguments):
+            raise ValueError(f"{{{cls.needed}}} is nowhere in the arguments")
+        return arguments
+
+
+class McpSearchTool(SearchOperation, McpTool):
+    """The tool that searches. The slots of its arguments are `{query}`, `{query_id}` and `{k}`."""
+
+    needed: ClassVar[str] = "query"
+
+    reply: HitPaths = Field(description="Where the reply has the hits.")
+
+
+class McpAnswerTool(AnswerOperation, McpTool):
+    """The tool that answers. Its arguments can have the slot `{context}` also, a list of texts to answer from."""
+
+    needed: ClassVar[str] = "query"
+
+    reply: AnswerPaths = Field(description="Where the reply has the answer and its sources.")
+
+
+class McpReadyTool(ReadyOperation, McpTool):
+    """A tool that is called until a value of its reply says that documents can be found."""
+
+    def read(self, reply: JsonValue) -> bool:
+        """Return True if a reply has the value. A server without structured content writes a value such as `true` as a text."""
+        return super().read(reply) or json.dumps(self.equals) in find(self.path, reply)
+
+    @property
+    def unmet(self) -> str:
+        """Say that the value is another one."""
+        return f"{self.path} of {self.tool!r} is not {self.equals!r}"
+
+
+class McpIngestTool(IngestOperation, McpTool):
+    """The tool that takes documents: one with `{doc_id}`, `{text}`, `{title}` and `{metadata}`, or many with `{documents}` or parallel lists."""
+
+    ready: McpReadyTool | None = Field(
+        default=None, description="A tool that says when documents can be found. Without it they can be at once."
+    )
+
+    @model_validator(mode="after")
+    def _one_or_many(self) -> Self:
+        if self.mixed:
+            raise ValueError("the arguments have slots for one document and slots for many; use either")
+        if not self.named:
+            raise ValueError("the arguments have no slot such as {text}")
+        check_slots(self.document, DOCUMENT_SLOTS)
+        return self
+
+
+class McpRemoveTool(RemoveOperation, McpTool):
+    """The tool that deletes documents: one with `{doc_id}`, or many with `{doc_ids}`."""
+
+    @model_validator(mode="after")
+    def _names_documents(self) -> Self:
+        if len(self.named) != 1:
+            raise ValueError("the arguments need one of the slots {doc_id} and {doc_ids}")
+        return self
+
+
+class SamplingModel(Component, ABC):
+    """A chat model that serves the requests of a server. The server chooses the prompt, and by default the temperature."""
+
+    max_tokens: int = Field(default=1024, ge=1, le=1_000_000, description="The most tokens of a reply. A server can ask for fewer.")
+    temperature: float | None = Field(
+        default=None, ge=0, le=2, description="The sampling temperature; by default what the server asks for."
+    )
+    most_calls: int = Field(default=20, ge=1, le=1000, description="How many texts the server can ask for while it serves one request.")
+    most_characters: int = Field(
+        default=200_000, ge=1, description="The most characters of a prompt. A longer one is not sent to the model."
+    )
+
+    @abstractmethod
+    def client(self) -> ChatClient:
+        """Return the client of the model."""
+
+    def identity(self) -> dict[str, Any]:
+        """Return everything that determines replies and their cost: the model, its prices and the settings of calls."""
+        client = self.client()
+        return {
+            "client": client.identity(),
+            "call": [self.max_tokens, self.temperature, self.most_calls, self.most_characters],
+            "prices": [client.price_input, client.price_output],
+        }
+
+
+class ChatSampling(ChatModel, SamplingModel):
+    """A chat model behind an API. Provider, model and address that are not set are those of the `RAG_EVAL_*` variables."""
+
+    kind: Literal["chat"] = "chat"
+
+
+class LocalSampling(GgufChatModel, SamplingModel):
+    """A chat model in a GGUF file, run by llama.cpp in this process (extra `local`)."""
+
+    kind: Literal["local"] = "local"
+
 
 _PACKAGE = "mcp"
 _OLDEST = (2, 3)
@@ -25,7 +157,7 @@ _VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]*$"
 Variable = Annotated[str, Field(pattern=_VARIABLE)]
 
 
-class McpSettings(Target, ABC):
+class McpSettings(TemplateTarget, ABC):
     """A target whose settings describe an MCP server, without the connection to it."""
 
     transport: Literal["stdio", "http"] = Field(
@@ -68,10 +200,6 @@ class McpSettings(Target, ABC):
             raise ValueError(f"transport: {self.transport} needs {needed}")
         if given:
             raise ValueError(f"transport: {self.transport} has no {given[0]}")
-        return self
-
-    @model_validator(mode="after")
-    def _plain_address(self) -> Self:
         # Validate the whole model: an error of the field alone would print its value, which may contain a password.
         if self.transport == "http":
             parts = urlsplit(self.url)
@@ -81,29 +209,15 @@ class McpSettings(Target, ABC):
                 raise ValueError(
                     "url contains a user, a query (?…) or a fragment (#…); put a key into a header from an environment variable"
                 )
-        return self
-
-    @model_validator(mode="after")
-    def _no_secret(self) -> Self:
         for name, value in zip(("", *self.args), (*self.args, ""), strict=True):
-            option, _, given = name.partition("=")
-            if has_secret(option.lstrip("-"), given or (value if value[:1] != "-" else "")) or printable(value) != value:
+            option, _, assigned = name.partition("=")
+            if has_secret(option.lstrip("-"), assigned or (value if value[:1] != "-" else "")) or printable(value) != value:
                 raise ValueError("args contain what looks like a key; name an environment variable with it in env, which the program reads")
         return self
 
     @property
-    def roles(self) -> Collection[str]:
-        """Return the roles of the tools, and `context` if the arguments of that which answers have `{context}`."""
-        return {*(tool.role for tool in self.tools), *(["context"] if self.answer and self.answer.takes_context else [])}
-
-    @property
-    def gives_text(self) -> bool:
-        """Return whether hits have texts or positions."""
-        return any(paths.gives_text for paths in (self.search and self.search.reply, self.answer and self.answer.reply.sources) if paths)
-
-    @property
     def unpriced(self) -> bool:
-        """Return whether the model of `sampling` may cost money and has no prices."""
+        """True if the model of `sampling` may cost money and has no prices."""
         return self.sampling is not None and (client := self.sampling.client()).billed and client.cost(0, 0) is None
 
     @property
@@ -112,10 +226,10 @@ class McpSettings(Target, ABC):
         return (" ".join([self.command, *self.args]),) if self.transport == "stdio" else ()
 
     @property
-    def tools(self) -> tuple[McpTool, ...]:
+    def operations(self) -> Mapping[str, McpTool]:
         """Return the tools that are set, with that which says when documents can be found."""
         ready = self.ingest.ready if self.ingest else None
-        return tuple(tool for tool in (self.search, self.answer, self.ingest, ready, self.remove) if tool)
+        return {tool.role: tool for tool in (self.search, self.answer, self.ingest, ready, self.remove) if tool}
 
     @property
     def program(self) -> str:

@@ -5,18 +5,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from workbench.datasets.draft import Rows
-from workbench.targets.recorded.cells import structured
 from workbench.targets.recorded.exports import ExportedRow, ExportFormat
-from workbench.targets.recorded.payloads import documents_of
+from workbench.targets.recorded.payloads import documents_of, structured
 
 # The names of the question, the answer and the contexts.
 _NAMES, _EARLIER_NAMES = ("user_input", "response", "retrieved_contexts"), ("question", "answer", "contexts")
 # One of these beside a `question` is a sign of an export before Ragas 0.2.
 _EARLIER = ("contexts", "ground_truth", "ground_truths")
-
-
-def _ragas_marks(row: Mapping[str, Any]) -> bool:
-    return "user_input" in row or ("question" in row and any(key in row for key in _EARLIER))
 
 
 def _ragas(rows: Rows) -> Iterator[ExportedRow]:
@@ -47,11 +42,12 @@ def _ragas_documents(row: Mapping[str, Any], contexts: str) -> Any:
     return [{"doc_id": doc_id, "text": text} for doc_id, text in zip(ids, texts, strict=True)]
 
 
-RAGAS = ExportFormat("ragas", _ragas_marks, "user_input", _ragas)
-
-
-def _promptfoo_marks(row: Mapping[str, Any]) -> bool:
-    return "vars" in row and ("response" in row or "promptIdx" in row or "testIdx" in row or "error" in row)
+RAGAS = ExportFormat(
+    "ragas",
+    lambda row: "user_input" in row or ("question" in row and any(key in row for key in _EARLIER)),
+    "user_input",
+    _ragas,
+)
 
 
 def _promptfoo(rows: Rows) -> Iterator[ExportedRow]:
@@ -78,17 +74,19 @@ def _has_documents(place: Mapping[str, Any]) -> bool:
         return True
 
 
-PROMPTFOO = ExportFormat("promptfoo", _promptfoo_marks, "vars", _promptfoo, "provider.label")
+PROMPTFOO = ExportFormat(
+    "promptfoo",
+    lambda row: "vars" in row and any(key in row for key in ("response", "promptIdx", "testIdx", "error")),
+    "vars",
+    _promptfoo,
+    "provider.label",
+)
 
 
 _OUTPUTS, _CONTEXTS = ("actual_output", "actualOutput"), ("retrieval_context", "retrievalContext")
 _SEPARATOR = "|"
 # How a context is written whose source is known.
 _SOURCED = re.compile(r"deepeval_source=(?P<source>.*?),deepeval_context=(?P<text>.*)", re.DOTALL)
-
-
-def _deepeval_marks(row: Mapping[str, Any]) -> bool:
-    return "input" in row and any(key in row for key in (*_OUTPUTS, *_CONTEXTS))
 
 
 def _deepeval(rows: Rows) -> Iterator[ExportedRow]:
@@ -104,13 +102,14 @@ def _deepeval(rows: Rows) -> Iterator[ExportedRow]:
         answer, contexts = (next((row[key] for key in keys if key in row), other) for keys, other in ((_OUTPUTS, None), (_CONTEXTS, none)))
         if isinstance(contexts, str):
             contexts = contexts.split(_SEPARATOR) if contexts else []
-        documents = list(map(_document, contexts)) if isinstance(contexts, list) else contexts
+        documents = contexts
+        if isinstance(contexts, list):
+            sourced = [_SOURCED.fullmatch(context) if isinstance(context, str) else None for context in contexts]
+            documents = [
+                {"doc_id": found["source"], "text": found["text"], "metadata": {"source": found["source"]}} if found else context
+                for found, context in zip(sourced, contexts, strict=True)
+            ]
         yield ExportedRow(row, where, row.get("input"), answer, documents, row.get("query_id"))
 
 
-def _document(context: Any) -> Any:
-    sourced = _SOURCED.fullmatch(context) if isinstance(context, str) else None
-    return {"doc_id": sourced["source"], "text": sourced["text"], "metadata": {"source": sourced["source"]}} if sourced else context
-
-
-DEEPEVAL = ExportFormat("deepeval", _deepeval_marks, "input", _deepeval)
+DEEPEVAL = ExportFormat("deepeval", lambda row: "input" in row and any(key in row for key in (*_OUTPUTS, *_CONTEXTS)), "input", _deepeval)

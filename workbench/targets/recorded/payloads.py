@@ -3,33 +3,25 @@
 Applications name them as they like, so the usual names are tried in order: those of LangChain, LlamaIndex, OpenInference and chat models.
 """
 
+import ast
+import io
 import json
 import math
 import re
+import tokenize
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
-from workbench.datasets.lines import json_kind
+from workbench.datasets.lines import json_kind, parse_json
 from workbench.records import TargetHit
 from workbench.targets.contents import is_content, text_of_parts
-from workbench.targets.recorded.cells import structured
+from workbench.targets.field_names import CHUNK_IDS, DOC_IDS, QUESTIONS, RECORDED_ANSWERS, RECORDED_HITS, SCORES, TEXTS
 
-_QUESTIONS = ("question", "query", "user_input", "user_query", "input", "prompt", "text", "content", "messages")
-_ANSWERS = (
-    *("answer", "generated_answer", "output", "response", "result", "content", "parts", "text", "output_text", "completion"),
-    *("generation", "generations", "message", "messages", "choices", "candidates"),
-)
-_DOCUMENTS = (
-    *("documents", "retrieved_documents", "source_documents", "retrieved_contexts", "retrieval_context", "hits", "chunks", "passages"),
-    *("nodes", "source_nodes", "sources", "citations", "contexts", "context", "docs"),
-)
 # Where such values have documents inside.
 _AROUND = ("output", "outputs", "response", "result")
-# The id of a document precedes that of its chunk.
-_IDS, _CHUNK_IDS = ("doc_id", "document_id", "docid"), ("id", "id_", "node_id")
-_TEXTS = ("text", "page_content", "content", "passage", "chunk", "context")
-_SCORES = ("score", "relevance_score", "similarity")
 _USERS, _MODELS = ("user", "human"), ("assistant", "ai", "model")
 # Words in the key of a text that is no answer, although it can be the only text of an output, and the last words of such keys.
 _NO_ANSWER = re.compile(r"think\w*|thoughts?|reason\w*|rationale|analysis|scratchpad|cot|errors?|exception|traceback|detail|status|tool")
@@ -63,7 +55,7 @@ def answer_of(value: Any) -> str | None:
     Reasoning is no answer. Raises TargetError for a message with a part that is no text.
     """
     text = _text_in(value, _ANSWER, True, _DEPTH)
-    empty = isinstance(value, Mapping) and any(value.get(key) == "" for key in _ANSWERS)
+    empty = isinstance(value, Mapping) and any(value.get(key) == "" for key in RECORDED_ANSWERS)
     return "" if text is None and empty else text
 
 
@@ -82,7 +74,7 @@ def documents_of(value: Any) -> tuple[TargetHit, ...] | None:
 
 
 def _documents_inside(value: Mapping[str, Any]) -> tuple[TargetHit, ...] | None:
-    for key in _DOCUMENTS:
+    for key in RECORDED_HITS:
         if isinstance(inner := structured(value.get(key), key), list) or (key == "context" and isinstance(inner, str)):
             return documents_of(inner)
     around = (inner for key in _AROUND if isinstance(inner := structured(value.get(key), key), Mapping))
@@ -92,9 +84,11 @@ def _documents_inside(value: Mapping[str, Any]) -> tuple[TargetHit, ...] | None:
 def _text_in(value: Any, wanted: _Wanted, alone: bool, depth: int) -> str | None:
     """Return the text in a value: `alone` says that a mapping's only text counts under a key that is not known."""
     if isinstance(value, str):
-        inner = _parsed(value)
-        found = _text_in(inner, wanted, False, depth - 1) if isinstance(inner, Mapping) and depth else None
-        return found or value
+        try:  # an answer may begin with a brace too
+            inner = json.loads(value) if depth and value.lstrip().startswith("{") else None
+        except (ValueError, RecursionError):
+            return value
+        return (_text_in(inner, wanted, False, depth - 1) if isinstance(inner, Mapping) else None) or value
     if depth == 0:
         return None
     if isinstance(value, list):
@@ -128,10 +122,6 @@ def _joined_texts(parts: list[Any]) -> str | None:
     return "".join(text for text in texts if isinstance(text, str)) or None
 
 
-def _answer_of_parts(parts: list[Any]) -> str | None:
-    return text_of_parts(parts) if is_content(parts) else _joined_texts(parts)
-
-
 def _only_text(value: Mapping[str, Any]) -> str | None:
     texts = [item for item in value.values() if isinstance(item, str)]
     return texts[0] if len(texts) == 1 else None
@@ -139,25 +129,22 @@ def _only_text(value: Mapping[str, Any]) -> str | None:
 
 def _only_answer(value: Mapping[str, Any]) -> str | None:
     """Return the only text that can be an answer. An output with the key of an answer, but without its text, has none."""
-    return None if any(key in value for key in _ANSWERS) else _only_text({key: item for key, item in value.items() if not _is_other(key)})
+    others = set()
+    for key in value:
+        words = [word.lower() for word in _WORD.findall(key)]
+        if any(map(_NO_ANSWER.fullmatch, words)) or (words and _NO_ANSWER_LAST.fullmatch(words[-1])):
+            others |= set() if _ANSWER_WORDS & set(words) else {key}
+    return (
+        None
+        if any(key in value for key in RECORDED_ANSWERS)
+        else _only_text({key: item for key, item in value.items() if key not in others})
+    )
 
 
-def _is_other(key: str) -> bool:
-    words = [word.lower() for word in _WORD.findall(key)]
-    other = any(map(_NO_ANSWER.fullmatch, words)) or (bool(words) and _NO_ANSWER_LAST.fullmatch(words[-1]) is not None)
-    return other and not _ANSWER_WORDS & set(words)
-
-
-_QUESTION = _Wanted(_QUESTIONS, _USERS, _only_text, _joined_texts)
-_ANSWER = _Wanted(_ANSWERS, _MODELS, _only_answer, _answer_of_parts)
-
-
-def _parsed(text: str) -> Any:
-    """Parse a text that is a JSON object, or return None. An answer may begin with a brace too."""
-    try:
-        return json.loads(text) if text.lstrip().startswith("{") else None
-    except (ValueError, RecursionError):
-        return None
+_QUESTION = _Wanted(QUESTIONS, _USERS, _only_text, _joined_texts)
+_ANSWER = _Wanted(
+    RECORDED_ANSWERS, _MODELS, _only_answer, lambda parts: text_of_parts(parts) if is_content(parts) else _joined_texts(parts)
+)
 
 
 def _unwrapped(value: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -184,17 +171,49 @@ def _hit(item: Any, place: int) -> TargetHit:
             item = inner
     metadata = structured(item.get("metadata"), "the metadata of a document")
     metadata = metadata if isinstance(metadata, Mapping) else {}
-    doc_id, text, score = _id((item, metadata)), _first((item,), _TEXTS, str), _first((item, around), _SCORES, int | float)
+    ids = (place.get(key) for keys in (DOC_IDS, CHUNK_IDS) for place in (item, metadata) for key in keys)
+    doc_id = next((str(value) for value in ids if isinstance(value, str | int) and not isinstance(value, bool) and value != ""), None)
+    text, score = _first((item,), TEXTS, str), _first((item, around), SCORES, int | float)
     if doc_id is None and text is None and not metadata:
         raise ValueError(f"has the keys {', '.join(map(repr, item))} in document {place}, and none is its text or its id")
     finite = score if score is not None and not isinstance(score, bool) and math.isfinite(score) else None
     return TargetHit(doc_id=doc_id, text=text, score=None if finite is None else float(finite), metadata=metadata)
 
 
-def _id(places: Sequence[Mapping[str, Any]]) -> str | None:
-    found = (place.get(key) for keys in (_IDS, _CHUNK_IDS) for place in places for key in keys)
-    return next((str(value) for value in found if isinstance(value, str | int) and not isinstance(value, bool) and value != ""), None)
-
-
 def _first(places: Iterable[Mapping[str, Any]], keys: Sequence[str], kind: Any) -> Any:
     return next((value for place in places for key in keys if isinstance(value := place.get(key), kind)), None)
+
+
+def structured(value: Any, name: str) -> Any:
+    """Parse a list or a mapping that was written as text. Other values are returned unchanged. Raises ValueError for a list that cannot be read."""
+    if not isinstance(value, str) or not value.lstrip().startswith(("[", "{")):
+        return value
+    try:
+        return parse_json(value)
+    except ValueError:
+        return _literal(value.strip(), name)
+
+
+def _literal(text: str, name: str) -> Any:
+    try:
+        with warnings.catch_warnings(action="ignore", category=SyntaxWarning):
+            value = ast.literal_eval(text)
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        # A passage may begin with a bracket, such as [1].
+        if re.match(r"""[\[{]\s*(['"\[{]|Document\(|array\()""", text) and text.endswith(("]", "}")):
+            raise ValueError(f"has {name} in a notation that cannot be read; export JSON Lines or parquet, which keep lists") from None
+        return text
+    if not isinstance(value, list | dict | tuple):
+        return text
+    # Python joins neighbouring texts: ['a' 'b'] would be one document.
+    if _joined(text):
+        raise ValueError(f"has {name} as NumPy prints a list, without commas; export JSON Lines or parquet, which keep lists")
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _joined(text: str) -> bool:
+    """Return True if two texts follow each other without a comma."""
+    if not re.search(r"""['"]\s+\w*['"]""", text):
+        return False
+    kinds = [token.type for token in tokenize.generate_tokens(io.StringIO(text).readline) if token.type != tokenize.NL]
+    return any(pair == (tokenize.STRING, tokenize.STRING) for pair in pairwise(kinds))

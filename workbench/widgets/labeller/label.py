@@ -9,10 +9,9 @@ from workbench.api.results import Results, opened
 from workbench.core.environment import login
 from workbench.errors import InputError
 from workbench.guessed_names import checked_names
-from workbench.labelling.actions import AnnotatorLabels, labels_by_annotator
 from workbench.labelling.applying import judged_dataset
 from workbench.labelling.checking import LabelChecker
-from workbench.labelling.label_file import LabelFile
+from workbench.labelling.label_file import AnnotatorLabels, LabelFile, labels_by_annotator
 from workbench.labelling.pooling import CandidateSearch, LabelPool, document_rankings, joined_pools, pool_of_run
 from workbench.labelling.priority import QueuedQuestion, queue, queue_without_run
 from workbench.labelling.session import LabellingSession, LabellingTask

@@ -95,7 +95,7 @@ class AnswerCausesStage(JudgingStage):
 
 
 def _judges_relevance(inputs: Inputs) -> bool:
-    """Return whether the judge of relevance is a judge for every task with its name, and not only a score."""
+    """Return True if the judge of relevance is a judge for every task with its name, and not only a score."""
     tests = (inputs.of("judge_tests", Variant(), task) for task in ("context_relevance", "answer_relevance"))
     return all(trust_in(test).role == "judge" for test in tests)
 
@@ -137,7 +137,7 @@ def _causes(
 
 
 def _label(asked: Query, label: float, text: AnswerText, condition: str) -> bool | None:
-    """Return whether an answer is known to be right without a judge, None if it is not known."""
+    """Return True if an answer is known to be right without a judge, None if it is not known."""
     if condition in WITHHELD:
         # Only a refusal is right.
         return None

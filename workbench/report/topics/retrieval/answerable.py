@@ -11,7 +11,7 @@ from workbench.analysis.values import clusters as question_clusters
 from workbench.analysis.values import detail
 from workbench.core.formatting import count, plural
 from workbench.metrics.coverage import Bools, Floats
-from workbench.metrics.families.margins import answerable_auroc
+from workbench.metrics.documents import answerable_auroc
 from workbench.report.cells import Scale, mean_cell, words
 from workbench.report.model import Block, Cell, Column, Prose, Row, Table, Term, Terms
 from workbench.report.topics.topic import COMPARED, Topic

@@ -7,15 +7,87 @@ It reads the GenAI conventions of OpenTelemetry (open-telemetry/semantic-convent
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from math import isfinite
 from typing import Any, Literal
 
 from workbench.llm.base import finish_of
 from workbench.records import TargetHit
-from workbench.targets.recorded.exports import recorded_answer, value_at
-from workbench.targets.recorded.payloads import documents_of, question_of
-from workbench.targets.recorded.results import RecordedResult
-from workbench.targets.recorded.traces.attributes import REDACTED, first_value, nested, number_in, objects_in, payload, shown, text_in
+from workbench.targets.recorded.exports import RecordedResponse, recorded_answer, value_at
+from workbench.targets.recorded.payloads import documents_of, question_of, structured
 from workbench.targets.recorded.traces.otlp import TraceEvent, TraceSpan
+
+# The text that OpenInference writes in place of a hidden one.
+REDACTED = "__REDACTED__"
+# The longest path of a name that is read.
+_DEPTH = 16
+
+
+def nested(attributes: Mapping[str, Any], depth: int = _DEPTH) -> dict[str, Any]:
+    """Return attributes such as `retrieval.documents.0.document.id` as objects and lists."""
+    made, below = dict[str, Any](), dict[str, dict[str, Any]]()
+    for key, value in attributes.items():
+        head, _, rest = key.partition(".")
+        if rest and depth:
+            below.setdefault(head, {})[rest] = value
+        else:
+            made[key] = value
+    for head, inner in below.items():
+        fields, value = nested(inner, depth - 1), made.get(head)
+        if all(map(str.isdecimal, fields)):
+            made[head] = [fields[place] for place in sorted(fields, key=int)]
+        else:
+            made[head] = {**fields, **value} if isinstance(value, Mapping) else fields
+    return made
+
+
+def first_value(attributes: Mapping[str, Any], *names: str) -> Any:
+    """Return the value of the first attribute that has one."""
+    return next((value for name in names if (value := value_at(attributes, name)) is not None), None)
+
+
+def payload(attributes: Mapping[str, Any], *names: str) -> Any:
+    """Return the value of an attribute, parsed if it is JSON. None if it was redacted."""
+    value = first_value(attributes, *names)
+    try:
+        value = None if value == REDACTED else structured(value, names[0])
+    except ValueError:
+        return value
+    return [nested(item) if isinstance(item, Mapping) else item for item in value] if isinstance(value, list) else value
+
+
+def objects_in(attributes: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+    """Return the objects in a list, which can be JSON in a text."""
+    return mappings(payload(attributes, name))
+
+
+def mappings(value: Any) -> list[Mapping[str, Any]]:
+    """Return the objects in a list, none of another value."""
+    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
+
+
+def text_in(attributes: Mapping[str, Any], *names: str) -> str | None:
+    """Return the first value that is a text, or a number as one."""
+    values = (value_at(attributes, name) for name in names)
+    texts = (str(value) for value in values if isinstance(value, str | int | float) and not isinstance(value, bool))
+    return next(filter(shown, texts), None)
+
+
+def number_in(attributes: Mapping[str, Any], *names: str) -> float | int | None:
+    """Return the first value that is a finite number, also as a decimal text or true or false."""
+    for value in (value_at(attributes, name) for name in names):
+        try:
+            number = float(value) if isinstance(value, str) else value
+            if isinstance(number, int | float) and isfinite(number):
+                return int(number) if isinstance(number, bool) else number
+        except (ValueError, OverflowError):
+            continue
+    return None
+
+
+def shown(text: str | None) -> str | None:
+    """Return a text, or None for one that is blank or was redacted."""
+    return None if text is None or not text.strip() or text.strip() == REDACTED else text
+
 
 StepKind = Literal["embedding", "retrieval", "reranking", "generation", "tool", "evaluation", "other"]
 EVALUATION = "gen_ai.evaluation.result"
@@ -82,7 +154,7 @@ class TraceStep:
     start: int
     end: int
     query: str | None
-    reply: RecordedResult
+    reply: RecordedResponse
     hits: tuple[TargetHit, ...] | None
     error: str
     facts: Mapping[str, Any]
@@ -105,7 +177,7 @@ def step_of(span: TraceSpan) -> TraceStep:
         read = text_in if value_at(attributes, f"{name}.mime_type") == "text/plain" else payload
         attributes[f"{name}.value"] = read(attributes, f"{name}.value")
     kind = _KINDS.get(str(first_value(attributes, *_KIND_ATTRIBUTES)).lower(), "other")
-    reply, hits, fault = RecordedResult(""), None, ""
+    reply, hits, fault = RecordedResponse(""), None, ""
     try:
         hits = _hits(attributes, kind)
     except (ValueError, RecursionError) as error:
@@ -136,7 +208,7 @@ def step_of(span: TraceSpan) -> TraceStep:
 
 
 def records_call(event: TraceEvent) -> bool:
-    """Return whether an event has the attributes or a message of a model call."""
+    """Return True if an event has the attributes or a message of a model call."""
     return event.name == _CALL_EVENT or _MESSAGE_EVENT.fullmatch(event.name) is not None
 
 
@@ -219,7 +291,7 @@ def _hits(attributes: Mapping[str, Any], kind: StepKind) -> tuple[TargetHit, ...
     return recorded and tuple(replace(hit, text=None) if hit.text == REDACTED else hit for hit in recorded)
 
 
-def _facts(attributes: Mapping[str, Any], reply: RecordedResult) -> dict[str, Any]:
+def _facts(attributes: Mapping[str, Any], reply: RecordedResponse) -> dict[str, Any]:
     reasons = payload(attributes, *_FINISHES)
     reasons = [reason for reason in (reasons if isinstance(reasons, list) else [reasons]) if isinstance(reason, str)]
     truncated = any(finish_of(reason) == "length" for reason in reasons) if reasons else reply.answer and reply.answer.truncated

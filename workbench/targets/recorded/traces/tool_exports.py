@@ -10,11 +10,10 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from workbench.targets.recorded.cells import structured
 from workbench.targets.recorded.exports import Row, value_at
-from workbench.targets.recorded.traces.attributes import mappings
+from workbench.targets.recorded.payloads import structured
 from workbench.targets.recorded.traces.otlp import TraceEvent, TraceRecord, TraceSpan, is_otlp, otlp_records
-from workbench.targets.recorded.traces.steps import EVALUATION
+from workbench.targets.recorded.traces.steps import EVALUATION, mappings
 
 # A number is in seconds, milliseconds, microseconds or nanoseconds, which its size tells for times after 1973.
 _UNITS = ((1e11, 10**9), (1e14, 10**6), (1e17, 10**3))

@@ -3,12 +3,16 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain
+from typing import NamedTuple
 
+from workbench.datasets.draft import Rows
 from workbench.records import TargetHit
-from workbench.targets.recorded.results import RecordedResult
+from workbench.targets.recorded.exports import ExportedRow, ExportFormat, RecordedResponse, Row
 from workbench.targets.recorded.traces.otlp import TraceEvent, TraceSpan
 from workbench.targets.recorded.traces.steps import StepKind, TraceStep, captured_attributes, records_call, step_of
+from workbench.targets.recorded.traces.tool_exports import TRACE_EXPORTS, export_of
 
 NO_QUESTION = "a trace without a question"
 NOT_CAPTURED = "a trace whose question was not captured; set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY in the application that is traced"
@@ -116,7 +120,7 @@ class RecordedTrace:
         inner = (step for kind in (*_MAIN, "reranking", "embedding") for step in self.of(kind))
         return next((step.query for step in (*self._around(), *inner, self.root) if step.query), None)
 
-    def _reply(self) -> RecordedResult:
+    def _reply(self) -> RecordedResponse:
         replies = (step.reply for step in (*self._around(), *reversed(self.of("generation")), self.root))
         return next(filter(_text, replies), self.root.reply)
 
@@ -143,7 +147,7 @@ def _reranked(hits: Sequence[TargetHit], found: Sequence[FoundHit], last: int) -
         yield replace(hit, text=other.text if hit.text is None else hit.text, metadata=hit.metadata or other.metadata), place
 
 
-def _text(reply: RecordedResult) -> str | None:
+def _text(reply: RecordedResponse) -> str | None:
     return reply.answer.text if reply.answer and reply.answer.text.strip() else None
 
 
@@ -151,3 +155,66 @@ def _has_result(step: TraceStep) -> bool:
     if step.kind in ("retrieval", "reranking"):
         return step.hits is not None
     return step.kind == "generation" and (step.reply.answer is not None or step.facts.get("input_tokens") is not None)
+
+
+# The places of the question by tool, for messages, and the field that tells several results of a question apart.
+_QUESTIONS = {
+    "otlp": "its attributes",
+    "phoenix": "attributes.input.value",
+    "langsmith": "inputs",
+    "langfuse": "input",
+    "mlflow": "request",
+}
+_CHOICES = {"langsmith": "session_id", "otlp": ""}
+
+
+class _Place(NamedTuple):
+    step: TraceStep
+    row: Row
+    where: str
+
+
+def _marks(row: Row, tool: str) -> bool:
+    return any(export.marks(row) for export in TRACE_EXPORTS if export.tool == tool)
+
+
+def _results(rows: Rows) -> Iterator[ExportedRow]:
+    """Yield one row for each trace, and for each row that cannot be read."""
+    events, places = list[TraceEvent](), dict[tuple[str, str], _Place]()
+    for row, where in rows:
+        export, left_out = export_of(row), Counter[str]()
+        if export is None:
+            yield ExportedRow(row, where, None, query_id=row.get("query_id"))
+            continue
+        try:
+            for record in export.read(row, left_out):
+                if isinstance(record, TraceEvent):
+                    events.append(record)
+                    continue
+                step = step_of(record)
+                # A row without ids is a separate trace.
+                step = replace(step, trace_id=step.trace_id or where)
+                place = _Place(step, record.attributes if export.tool == "otlp" else row, where)
+                if (earlier := places.setdefault((step.trace_id, step.span_id), place)).step != step:
+                    raise ValueError(f"has another content of the span {step.span_id!r} than {earlier.where}")
+        except (ValueError, OverflowError, RecursionError) as error:
+            yield ExportedRow(row, where, None, fault=str(error))
+        for reason in +left_out:
+            yield ExportedRow(row, where, None, fault=f"has {reason}")
+    for trace in traces_of((place.step for place in places.values()), events, Counter()):
+        yield _result(trace, places[trace.root.trace_id, trace.root.span_id])
+
+
+def _result(trace: RecordedTrace, place: _Place) -> ExportedRow:
+    fault = next((step.fault for step in trace.steps if step.fault), "")
+    # Not every trace is one of a question.
+    missing = "" if trace.root.captured else f"has {why}" if (why := trace.why_no_query) != NO_QUESTION else None
+    # Several retrievers can find the same document.
+    found = None if trace.hits is None else list({repr(hit): hit for hit, _ in trace.hits}.values())
+    return ExportedRow(place.row, place.where, trace.query, trace.reply, found, trace.root.facts["query_id"], trace.error, fault, missing)
+
+
+TRACE_FORMATS = tuple(
+    ExportFormat(tool, partial(_marks, tool=tool), question, _results, _CHOICES.get(tool, "a field"))
+    for tool, question in _QUESTIONS.items()
+)

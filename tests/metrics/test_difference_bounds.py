@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
-from workbench.labelling.difference_bounds import BOUNDED, JudgedPair, difference_bounds
+from workbench.metrics.difference_bounds import JudgedPair, difference_bounds
 from workbench.metrics.evaluate import evaluate
 from workbench.metrics.inputs import Labels, Retrieved
 from workbench.metrics.names import Metric
+from workbench.metrics.registry import METRICS
 
 K, DOCUMENTS, WORLDS = 4, 9, 25
+BOUNDED = {name: metric.largest_difference for name, metric in METRICS.builtin.items() if metric.largest_difference}
 
 
 def worlds() -> Iterator[tuple[list[int], list[int], dict[int, int]]]:
@@ -40,7 +42,7 @@ def differences(make_labels, make_retrieved, metric: Metric, first: list[int], s
 
 def bounds(metric: Metric, first: list[int], second: list[int], grades: dict[int, int]) -> tuple[float, float]:
     pair = JudgedPair.of(K, [str(doc) for doc in first], [str(doc) for doc in second], {str(doc): grade for doc, grade in grades.items()})
-    return difference_bounds(metric, pair)
+    return difference_bounds(BOUNDED[metric.name], pair)
 
 
 @pytest.mark.parametrize("name", sorted(set(BOUNDED) - {"map"}))

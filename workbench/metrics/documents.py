@@ -1,14 +1,17 @@
-"""Metrics over distinct documents, each ranked by its best chunk: trec_eval's definitions, computed by trec_eval's code.
+"""Metrics over distinct documents, each ranked by its best chunk.
 
-`found` is the number of relevant documents among the first k, R the number of relevant ones. A document is relevant from
-relevance 1. trec_eval receives scores made from ranks, so its rule for ties never applies.
+Those of trec_eval are computed by trec_eval's code. `found` is the number of relevant documents among the first k, R the number of relevant ones. A
+document is relevant from relevance 1. trec_eval receives scores made from ranks, so its rule for ties never applies. The margins separate the
+best relevant document from the best other one, and answerable from unanswerable queries, by scores.
 """
 
 from functools import partial
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
+from workbench.metrics import difference_bounds
 from workbench.metrics.case import Case, Cut, MetricValues
 from workbench.metrics.coverage import Floats, Ints, ratio, totals
 from workbench.metrics.definition import ANSWERABLE, NEGATIVE, RELEVANT, WORKBENCH, MetricDefinition
@@ -136,7 +139,7 @@ def _run(case: Case, cut: Cut) -> dict[str, dict[str, float]]:
     query, doc, rank = (ranking[name].to_numpy(np.int64) for name in ("query", "doc", "rank"))
     queries, starts = np.unique(query, return_index=True)
     scores = (-rank.astype(np.float64)).tolist()
-    names = [name if place >= 0 else f"?{number}" for name, place, number in zip(case.shared(_names)[doc], doc.tolist(), rank, strict=True)]
+    names = [name if known >= 0 else f"?{number}" for name, known, number in zip(case.shared(_names)[doc], doc.tolist(), rank, strict=True)]
     borders = [*starts.tolist(), len(query)]
     spans = zip(queries.tolist(), borders[:-1], borders[1:], strict=True)
     return {str(number): dict(zip(names[a:b], scores[a:b], strict=True)) for number, a, b in spans}
@@ -156,6 +159,7 @@ DOCUMENT_METRICS = (
         labels_read="all",
         definition="share of the relevant documents among the first k documents",
         formula="found / R",
+        largest_difference=partial(difference_bounds.largest_of_sums, difference_bounds.found, difference_bounds.after_labelling),
     ),
     _metric(
         "precision",
@@ -165,6 +169,7 @@ DOCUMENT_METRICS = (
         formula="found / k",
         labels_read="retrieved",
         suite_test="context precision",
+        largest_difference=partial(difference_bounds.largest_of_sums, difference_bounds.found, difference_bounds.depth),
     ),
     _metric(
         "success",
@@ -173,6 +178,7 @@ DOCUMENT_METRICS = (
         definition="1 if a relevant document is among the first k: the hit rate",
         formula="1 if found > 0, else 0",
         labels_read="retrieved",
+        largest_difference=partial(difference_bounds.largest_of_best, difference_bounds.found),
     ),
     _metric(
         "mrr",
@@ -181,6 +187,7 @@ DOCUMENT_METRICS = (
         definition="1 / rank of the first relevant document among the first k, else 0",
         formula="1 / min {i ≤ k : document i is relevant}, else 0",
         labels_read="retrieved",
+        largest_difference=partial(difference_bounds.largest_of_best, difference_bounds.reciprocal),
     ),
     _metric(
         "ndcg",
@@ -189,6 +196,7 @@ DOCUMENT_METRICS = (
         definition="discounted gain of the first k documents, divided by the largest possible",
         formula="DCG / largest DCG, where DCG = Σ grade(i) / log2(i + 1) over the ranks i ≤ k",
         source=f"{_TREC_EVAL}; Järvelin and Kekäläinen 2002",
+        largest_difference=partial(difference_bounds.largest_of_sums, difference_bounds.discount, difference_bounds.ideal, graded=True),
     ),
     _metric(
         "map",
@@ -197,6 +205,7 @@ DOCUMENT_METRICS = (
         labels_read="all",
         definition="mean of the precision at each relevant document's rank among the first k",
         formula="Σ precision@i / R over the ranks i ≤ k of relevant documents",
+        largest_difference=difference_bounds.largest_of_precisions,
     ),
     _metric(
         "recall_cap",
@@ -205,6 +214,7 @@ DOCUMENT_METRICS = (
         definition="relevant documents among the first k, divided by the largest possible number",
         formula="found / min(k, R)",
         source=WORKBENCH,
+        largest_difference=partial(difference_bounds.largest_of_sums, difference_bounds.found, difference_bounds.retrievable),
     ),
     _metric(
         "judged",
@@ -224,5 +234,74 @@ DOCUMENT_METRICS = (
         source=WORKBENCH,
         higher_is_better=False,
         suite_test="negative",
+    ),
+)
+
+
+NO_RELEVANT = "no relevant document within the ranking's depth"
+NO_OTHER = "no other document within the ranking's depth"
+NO_SPREAD = "the query's scores do not vary"
+
+
+def margin(case: Case, _: Cut) -> MetricValues:
+    """Score of the best relevant document minus that of the best other one, in the retriever's units.
+
+    Documents that are unjudged, or outside the dataset, are other ones.
+    """
+    ranking, labels = case.retrieved.ranking, case.labels
+    keys = ranking["query"].to_numpy(np.int64) * labels.documents + ranking["doc"].to_numpy(np.int64)
+    good = np.isin(keys, labels.relevant_pairs)
+    others = pd.concat([ranking[~good], case.retrieved.outside]).sort_values(["query", "rank"])
+    first = (rows.drop_duplicates("query").set_index("query")["score"] for rows in (ranking[good], others))
+    best, other = (scores.reindex(range(labels.queries)).to_numpy(np.float64) for scores in first)
+    return MetricValues(best - other, unscored=((NO_RELEVANT, np.isnan(best)), (NO_OTHER, np.isnan(other))))
+
+
+def margin_spread(case: Case, cut: Cut) -> MetricValues:
+    """margin / standard deviation of the query's scores over the searched chunks, which is comparable across embedders."""
+    raw, spread = margin(case, cut), np.asarray(case.retrieved.spread, dtype=np.float64)
+    varies = spread > 0
+    value = np.divide(raw.value, spread, out=np.zeros(len(spread)), where=varies)
+    return MetricValues(value, unscored=(*raw.unscored, (NO_SPREAD, ~varies)))
+
+
+def answerable_auroc(top_scores: npt.ArrayLike, answerable: npt.ArrayLike) -> float | None:
+    """P(top score of an answerable query > that of an unanswerable one), where a tie counts as one half. None unless both kinds exist.
+
+    `top_scores` (q) are the scores of each query's first hit, -inf without results, so that it looks unanswerable. `answerable` (q) is
+    bool. The result is Mann-Whitney's U / (answerable · unanswerable).
+    """
+    scores, wanted = np.asarray(top_scores, dtype=np.float64), np.asarray(answerable, dtype=np.bool_)
+    good, bad = scores[wanted], np.sort(scores[~wanted])
+    if not len(good) or not len(bad):
+        return None
+    below, not_above = np.searchsorted(bad, good, "left"), np.searchsorted(bad, good, "right")
+    return float((below + not_above).sum() / 2 / (len(good) * len(bad)))
+
+
+MARGIN_METRICS = (
+    MetricDefinition(
+        "margin",
+        margin,
+        "other",
+        "none",
+        (ANSWERABLE, RELEVANT),
+        "score of the best relevant document minus that of the best other one",
+        "max s(relevant) − max s(other)",
+        WORKBENCH,
+        proportion=False,
+        version=2,
+    ),
+    MetricDefinition(
+        "margin_spread",
+        margin_spread,
+        "other",
+        "none",
+        (ANSWERABLE, RELEVANT),
+        "the margin in standard deviations of the question's scores",
+        "margin / σ",
+        WORKBENCH,
+        proportion=False,
+        version=2,
     ),
 )

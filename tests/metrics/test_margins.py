@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
-from workbench.metrics.families.margins import NO_OTHER, NO_RELEVANT, NO_SPREAD, answerable_auroc
+from workbench.metrics.documents import NO_OTHER, NO_RELEVANT, NO_SPREAD, answerable_auroc
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Compare delivered text with evidence spans, character by character, at k chunks or at N tokens.
+"""Metrics over delivered text: chunks that have evidence, and evidence spans, character by character, at k chunks or at N tokens.
 
 D is the union of the delivered text, counting overlaps once. Each need is represented by its best-covered alternative
 (largest covered share, then the shorter, then the first); E is the union of these, A the union of all alternatives. Lengths
@@ -19,10 +19,59 @@ from typing import NamedTuple
 import numpy as np
 
 from workbench.metrics.case import Case, Cut, MetricValues
-from workbench.metrics.coverage import Bools, Floats, Ints, Union, meeting, ratio, totals
-from workbench.metrics.definition import ANSWERABLE, EVIDENCE, WORKBENCH, MetricDefinition
-from workbench.metrics.delivery import Delivered, Slices, delivered, slices
+from workbench.metrics.coverage import Bools, Floats, Ints, Union, meeting, ratio, sharing_half, totals
+from workbench.metrics.definition import ANSWERABLE, EITHER, EVIDENCE, RELEVANT, WORKBENCH, MetricDefinition
+from workbench.metrics.delivery import Delivered, Slices, delivered, delivered_documents, slices
 from workbench.metrics.inputs import Labels
+
+
+def chunk_precision(case: Case, cut: Cut) -> MetricValues:
+    """Relevant chunks among the first k delivered / k; at most min(k, all relevant chunks) / k.
+
+    A chunk is relevant if it overlaps an evidence alternative by at least half of the shorter of the two or, for a query
+    without any evidence, if it comes from a relevant document.
+    """
+    labels, table, text = case.labels, case.shared(slices), case.shared(delivered, cut)
+    evident = case.shared(_evident)
+    by_evidence = np.isin(text.query * len(table.starts) + text.piece, evident)
+    by_document = np.isin(delivered_documents(case, cut), labels.relevant_pairs)
+    relevant = np.where(labels.has_evidence[text.query], by_evidence, by_document)
+    value = totals(text.query, relevant, labels.queries) / cut.depth
+    return MetricValues(value, np.minimum(case.shared(_available), cut.depth) / cut.depth)
+
+
+def _evident(case: Case, _: Cut) -> Ints:
+    """The distinct keys query * slices + slice of all slices that overlap evidence by at least half of the shorter of the two."""
+    labels, table = case.labels, case.shared(slices)
+    alternative, piece = sharing_half(table.starts, table.ends, labels.alternative_start, labels.alternative_end)
+    return np.unique(labels.alternative_query[alternative] * len(table.starts) + piece)
+
+
+def _available(case: Case, _: Cut) -> Ints:
+    labels, table = case.labels, case.shared(slices)
+    by_evidence = np.bincount(case.shared(_evident) // max(len(table.starts), 1), minlength=labels.queries)
+    query, doc = np.divmod(labels.relevant_pairs, labels.documents)
+    by_document = totals(query, np.bincount(table.doc, minlength=labels.documents)[doc], labels.queries)
+    return np.where(labels.has_evidence, by_evidence, by_document).astype(np.int64)
+
+
+def hit_recall(case: Case, cut: Cut) -> MetricValues:
+    """Relevant documents among those of the first k chunks / relevant documents; at most min(k, R) / R."""
+    relevant = np.maximum(case.labels.relevant_counts, 1).astype(np.float64)
+    return MetricValues(case.shared(_documents, cut)[0] / relevant, np.minimum(relevant, cut.depth) / relevant)
+
+
+def hit_precision(case: Case, cut: Cut) -> MetricValues:
+    """Relevant documents among those of the first k chunks / distinct documents of these chunks; 0 without results."""
+    relevant, distinct = case.shared(_documents, cut)
+    return MetricValues(ratio(relevant, distinct), np.ones(case.labels.queries))
+
+
+def _documents(case: Case, cut: Cut) -> tuple[Floats, Floats]:
+    """Count the relevant distinct documents and the distinct documents. Shape (queries,) each."""
+    labels, pairs = case.labels, np.unique(delivered_documents(case, cut))
+    query, good = pairs // labels.documents, np.isin(pairs, labels.relevant_pairs)
+    return totals(query, good, labels.queries), totals(query, np.ones_like(query), labels.queries)
 
 
 class SpanOverlap(NamedTuple):
@@ -174,7 +223,40 @@ def _least(case: Case, table: Slices, alternative: Ints, piece: Ints) -> Bools:
 
 _SMITH = "Smith and Troynikov 2024, Evaluating Chunking Strategies for Retrieval"
 _metric = partial(MetricDefinition, family="spans", cut="k or tokens", requires=(ANSWERABLE, EVIDENCE), source=_SMITH)
-SPAN_METRICS = (
+TEXT_METRICS = (
+    MetricDefinition(
+        "hit_recall",
+        hit_recall,
+        "hits",
+        "k",
+        (ANSWERABLE, RELEVANT),
+        "share of the relevant documents among those of the first k delivered chunks",
+        "relevant documents of the first k chunks / R",
+        "common in test code",
+    ),
+    MetricDefinition(
+        "hit_precision",
+        hit_precision,
+        "hits",
+        "k",
+        (ANSWERABLE, RELEVANT),
+        "share of the documents of the first k delivered chunks that are relevant",
+        "relevant documents of the first k chunks / their distinct documents",
+        "common in test code",
+        suite_test="context precision",
+    ),
+    MetricDefinition(
+        "chunk_precision",
+        chunk_precision,
+        "chunks",
+        "k",
+        (ANSWERABLE, EITHER),
+        "share of the k delivered chunks that overlap evidence by at least half of the shorter of the two",
+        "relevant chunks among the first k / k",
+        WORKBENCH,
+        reads_index="attainable",
+        suite_test="context precision",
+    ),
     _metric("span_recall", span_recall, definition="share of the evidence's characters that were delivered", formula="|D ∩ E| / |E|"),
     _metric("span_precision", span_precision, definition="share of the delivered characters that are evidence", formula="|D ∩ A| / |D|"),
     _metric(

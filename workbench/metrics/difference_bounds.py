@@ -6,12 +6,10 @@ whichever configurations found it. The two therefore cannot be bounded one by on
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
 from workbench.metrics.coverage import Floats, Ints
-from workbench.metrics.names import Metric
 
 # The rank of a document in a ranking that lacks it.
 _NOT_FOUND = 0
@@ -47,16 +45,15 @@ class JudgedPair:
         return JudgedPair(self.k, self.second, self.first, self.grades, self.relevant)
 
 
-def difference_bounds(metric: Metric, pair: JudgedPair) -> tuple[float, float]:
-    """Return the least and the largest difference, first minus second. Both are 0 if no label gives the question a value.
+LargestDifference = Callable[[JudgedPair], float]
 
-    They are reached by some labels, except for `map`, whose bounds can be wider.
-    """
-    largest = BOUNDED[metric.name]
+
+def difference_bounds(largest: LargestDifference, pair: JudgedPair) -> tuple[float, float]:
+    """Return the least and the largest difference, first minus second. Both are 0 if no label gives the question a value."""
     return 0.0 - largest(pair.reversed), 0.0 + largest(pair)
 
 
-def _largest_of_sums(
+def largest_of_sums(
     weight: Callable[[Ints], Floats], divisor: Callable[[JudgedPair, int], float], pair: JudgedPair, graded: bool = False
 ) -> float:
     """The largest difference of a metric that is a sum over relevant documents, divided by what their number alone decides.
@@ -71,7 +68,7 @@ def _largest_of_sums(
     )
 
 
-def _largest_of_best(weight: Callable[[Ints], Floats], pair: JudgedPair) -> float:
+def largest_of_best(weight: Callable[[Ints], Floats], pair: JudgedPair) -> float:
     """The largest difference of a metric that only reads the best relevant document. One more relevant document reaches it."""
     first, second = weight(pair.first), weight(pair.second)
     relevant, unknown = pair.grades > 0, pair.grades < 0
@@ -80,8 +77,8 @@ def _largest_of_best(weight: Callable[[Ints], Floats], pair: JudgedPair) -> floa
     return max(candidates + ([float(own - other)] if len(pair.relevant) else []), default=0.0)
 
 
-def _largest_of_precisions(pair: JudgedPair) -> float:
-    """A bound of the largest difference of average precision: as many relevant documents in both, first in one and last in the other."""
+def largest_of_precisions(pair: JudgedPair) -> float:
+    """A bound, which can be wider than any labels reach, of the largest difference of average precision: as many relevant documents in both, first in one and last in the other."""
     unknown = pair.grades < 0
     if (pair.first == pair.second).all():
         return 0.0
@@ -101,32 +98,38 @@ def _precisions(pair: JudgedPair, ranks: Ints, added: int, step: int) -> float:
     return float((np.arange(1, len(places) + 1) / places).sum())
 
 
-def _ideal(pair: JudgedPair, number: int) -> float:
+def ideal(pair: JudgedPair, number: int) -> float:
+    """The largest DCG at k if this number of unjudged documents is relevant."""
     grades = np.concatenate([pair.relevant, np.ones(number, dtype=np.int64)])[: pair.k]
     return float((grades / np.log2(np.arange(len(grades)) + 2)).sum())
 
 
-def _found(ranks: Ints) -> Floats:
-    found: Floats = (ranks != _NOT_FOUND).astype(np.float64)
-    return found
+def found(ranks: Ints) -> Floats:
+    """1 for a document that was found, else 0."""
+    return np.asarray((ranks != _NOT_FOUND), dtype=np.float64)
 
 
-def _reciprocal(ranks: Ints) -> Floats:
-    return _found(ranks) / np.fmax(ranks, 1.0)
+def reciprocal(ranks: Ints) -> Floats:
+    """1 / rank, 0 for a document that was not found."""
+    return found(ranks) / np.fmax(ranks, 1.0)
 
 
-def _discount(ranks: Ints) -> Floats:
+def discount(ranks: Ints) -> Floats:
+    """1 / log2(rank + 1), 0 for a document that was not found."""
     discounts: Floats = np.log2(np.fmax(ranks, 1.0) + 1)
-    return _found(ranks) / discounts
+    return found(ranks) / discounts
 
 
-# The metrics over documents whose differences can be bounded, with their largest difference.
-BOUNDED: Mapping[str, Callable[[JudgedPair], float]] = {
-    "recall": partial(_largest_of_sums, _found, lambda pair, number: len(pair.relevant) + number),
-    "recall_cap": partial(_largest_of_sums, _found, lambda pair, number: min(pair.k, len(pair.relevant) + number)),
-    "precision": partial(_largest_of_sums, _found, lambda pair, _: pair.k),
-    "ndcg": partial(_largest_of_sums, _discount, _ideal, graded=True),
-    "success": partial(_largest_of_best, _found),
-    "mrr": partial(_largest_of_best, _reciprocal),
-    "map": _largest_of_precisions,
-}
+def after_labelling(pair: JudgedPair, number: int) -> float:
+    """R if this number of unjudged documents is relevant."""
+    return len(pair.relevant) + number
+
+
+def retrievable(pair: JudgedPair, number: int) -> float:
+    """min(k, R) if this number of unjudged documents is relevant."""
+    return min(pair.k, len(pair.relevant) + number)
+
+
+def depth(pair: JudgedPair, _: int) -> float:
+    """k, whatever is relevant."""
+    return pair.k
