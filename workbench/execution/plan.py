@@ -14,7 +14,7 @@ from workbench.core.display import table_html
 from workbench.core.formatting import aligned, approximate, capitalised, in_words, listed, plural
 from workbench.core.imported_functions import PERMISSION
 from workbench.embedding.base import Embedder
-from workbench.embedding.chunk_encoder import plan_texts
+from workbench.embedding.embed import plan_texts
 from workbench.embedding.openvino_conversion import UnpreparedModelError, without_preparing
 from workbench.embedding.registry import chunk_encoder
 from workbench.errors import error_line

@@ -7,8 +7,7 @@ from functools import partial
 import pandas as pd
 
 from workbench.embedding.base import Embedder
-from workbench.embedding.chunk_encoder import EncoderChunks
-from workbench.embedding.embed import check_sealed, embed
+from workbench.embedding.embed import EncoderChunks, check_sealed, embed
 from workbench.embedding.registry import chunk_encoder
 from workbench.errors import RunError
 from workbench.pipeline.configuration import Configuration
