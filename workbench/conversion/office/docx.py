@@ -120,7 +120,8 @@ class _WordPart:
         self._move_text_boxes()
         self._count_graphics()
         self._write_small_parts()
-        self._unwrap()
+        for element in reversed(list(all_named(self._root, *_AROUND))):
+            replace(element, list(element))
         self._mark_struck()
         self._write_labels()
         self._count_others()
@@ -185,10 +186,6 @@ class _WordPart:
         for element in list(all_named(self._root, "w:altChunk", "w:subDoc")):
             self._unread["embedded document"] += 1
             remove(element)
-
-    def _unwrap(self) -> None:
-        for element in reversed(list(all_named(self._root, *_AROUND))):
-            replace(element, list(element))
 
     def _mark_struck(self) -> None:
         """Give struck text the one property that mammoth reads."""

@@ -260,14 +260,12 @@ class _TableScan:
             self.row = tag
             self.rows.append([])
         elif tag.name in ("td", "th"):
-            self.plain = self.plain and self.row is not None and not _joined(tag)
+            self.plain = (
+                self.plain and self.row is not None and all(str(tag.get(span, "1")).strip() in ("1", "") for span in ("rowspan", "colspan"))
+            )
             self.cell = tag
             if self.row is not None:
                 self.rows[-1].append(tag)
-
-
-def _joined(cell: Tag) -> bool:
-    return any(str(cell.get(span, "1")).strip() not in ("1", "") for span in ("rowspan", "colspan"))
 
 
 @dataclass
