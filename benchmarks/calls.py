@@ -1,6 +1,6 @@
 """Calls of a chat model at once, against the ideal time: a server on the loopback that answers after 200 ms and fails 2 % of requests.
 
-`python -m benchmarks calls`. The server runs in a process of its own. The ideal time is that of 50 connections which are never idle, once for
+`python -m benchmarks calls`. The server runs in a separate process. The ideal time is that of 50 connections which are never idle, once for
 2,000 requests and once with the failed requests. Time starts when the first call is prepared and ends when the last reply is in the cache.
 """
 

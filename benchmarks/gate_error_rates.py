@@ -14,7 +14,7 @@ from scipy import special, stats
 
 from workbench.metrics.coverage import Bools, Floats, Ints
 from workbench.statistics.clusters import Clusters
-from workbench.statistics.gates.paired import ALARM, CONFIRM, Decision, PairedTest, Values, average, paired_test, second_stage
+from workbench.statistics.gates import ALARM, CONFIRM, Decision, PairedTest, Values, average, paired_test, second_stage
 
 BASE, TOLERANCE, DROP = 0.8, 0.05, 0.08
 COMMITS, BASELINE_RUNS = 50, 3
@@ -78,7 +78,7 @@ class GateWorld:
         return random.normal(size=self.n)
 
     def run(self, truth: Bools, random: np.random.Generator) -> Floats:
-        """Return what a judge says in one run. Shape (n,)."""
+        """Return the judgements of one run. Shape (n,)."""
         return (truth ^ (random.random(self.n) < self.flips)).astype(np.float64)
 
 

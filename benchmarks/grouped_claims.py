@@ -1,4 +1,4 @@
-"""Whether claims get the same verdicts together as one by one, with a local model that replies in JSON.
+"""Compare the verdicts of claims that are judged together with those of claims judged one by one, by a local model that replies in JSON.
 
 `WORKBENCH_GGUF=model.gguf python -m benchmarks.grouped_claims` judges the claims of the self-test that share a document, four in a call and each
 alone. Each call is printed when it is made, so that an interrupted run is a smaller sample.

@@ -1,6 +1,6 @@
 """Files made to be slow: seconds and memory of reading and of splitting them, at one size and at twice that size.
 
-`python -m benchmarks hostile` reads files of 10 and 20 MB and splits texts of 1 and 2 MB, each case in a process of its own. A ratio of
+`python -m benchmarks hostile` reads files of 10 and 20 MB and splits texts of 1 and 2 MB, each case in a separate process. A ratio of
 about 2 is linear; the claims allow 3. Then it splits one document of prose of 10, 50 and 200 MB: the memory beyond that of an empty process
 may be 12 times its size from 50 MB on, and the time for a megabyte may not grow by more than half.
 """
@@ -93,7 +93,7 @@ def run() -> dict[str, object]:
 
 
 def measured(what: str, name: str, megabytes: int) -> tuple[float, float]:
-    """Return seconds of CPU and megabytes of memory at most, of a process of its own; for a book, without those of an empty process."""
+    """Return seconds of CPU and megabytes of memory at most, of a separate process; for a book, without those of an empty process."""
     command = [sys.executable, "-m", "benchmarks.hostile", what, name, str(megabytes)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=1_800)
     seconds, memory = json.loads(done.stdout.splitlines()[-1])

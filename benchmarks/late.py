@@ -16,8 +16,7 @@ import pandas as pd
 
 from workbench.chunking.fixed import FixedChunker
 from workbench.datasets.sources import BeirSource
-from workbench.embedding.chunk_encoder import EncoderChunks
-from workbench.embedding.embed import embed, in_memory
+from workbench.embedding.embed import EncoderChunks, embed, in_memory
 from workbench.embedding.registry import chunk_encoder
 from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.records import Chunk, Document

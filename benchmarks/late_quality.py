@@ -1,4 +1,4 @@
-"""Whether late pooling is non-inferior to standard pooling: span_recall@2000t, margin .02, paired by question, clustered by document.
+"""Test that late pooling is non-inferior to standard pooling: span_recall@2000t, margin .02, paired by question, clustered by document.
 
     python -m benchmarks.late_quality OUTPUTS [SET ...]
 

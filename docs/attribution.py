@@ -86,7 +86,7 @@ def shown(share: Share) -> str:
 
 
 def scores(answers: Sequence[tuple[str, LabelledAnswer, JudgedQuestion]]) -> str:
-    """What thresholds on the scores of the overlap judge would decide, for answers to answerable questions that are neither refusals nor empty."""
+    """Decisions by thresholds on the scores of the overlap judge, for answers to answerable questions that are neither refusals nor empty."""
     given = [(source, each, judged) for source, each, judged in answers if each.observed.answerable and judged.judgements.tasks]
     sources = tuple(dict.fromkeys(source for source, *_ in given))
     rows = [f"| score | below | {' | '.join(f'{source} answers' for source in sources)} |", "|---|---|" + "---|" * len(sources)]

@@ -200,6 +200,22 @@ def test_folders_files_and_functions_keep_to_the_guide() -> None:
                 assert node.end_lineno - node.lineno < 60, f"{path}:{node.lineno} {node.name}"
 
 
+# Beginnings and phrases of docstrings that hide the subject of a sentence.
+NOUN_CLAUSE = re.compile(r"(What|Whether|Return what|Return whether)\b")
+VAGUE = re.compile(r"\b(is none|of its own|that there is|there is none)\b")
+
+
+def test_a_docstring_begins_with_an_imperative_or_a_noun_phrase() -> None:
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    texts = {
+        f"{dotted(path)}.{getattr(node, 'name', '')}": " ".join((ast.get_docstring(node) or "").split())
+        for path in MODULES
+        for node in ast.walk(tree(path))
+        if isinstance(node, documented)
+    }
+    assert {name: text for name, text in texts.items() if NOUN_CLAUSE.match(text) or VAGUE.search(text)} == {}
+
+
 def test_the_laws_of_every_registry_see_components_of_another_package() -> None:
     assert "halves" in CHUNKERS
     assert {"plain_vectors", "mixed"} <= set(RETRIEVERS)

@@ -26,7 +26,7 @@ def error_line(error: BaseException) -> str:
 
 
 def is_panic(error: BaseException) -> bool:
-    """Return whether a library written in Rust panicked. Its error is no Exception, and no module has its class, so that it has to be caught by name."""
+    """Return True if a library written in Rust panicked. Its error is no Exception, and no module has its class, so that it has to be caught by name."""
     return type(error).__name__ == "PanicException"
 
 

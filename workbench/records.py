@@ -176,7 +176,7 @@ class Query(AdvisedNames):
 
     @property
     def synthetic(self) -> bool:
-        """Return whether a model or rules drafted the question or its answer, by the field `synthetic` of its metadata."""
+        """True if a model or rules drafted the question or its answer, by the field `synthetic` of its metadata."""
         return self.metadata.get(SYNTHETIC) is True
 
     @property
@@ -186,12 +186,12 @@ class Query(AdvisedNames):
 
     @property
     def is_draft(self) -> bool:
-        """Return whether the question is synthetic and nobody has accepted it."""
+        """True if the question is synthetic and nobody has accepted it."""
         return is_draft(self.metadata)
 
 
 def is_draft(metadata: Mapping[str, Any]) -> bool:
-    """Return whether the metadata of a question say that it is synthetic and that nobody has accepted it."""
+    """Return True if the metadata of a question say that it is synthetic and that nobody has accepted it."""
     return metadata.get(SYNTHETIC) is True and not _accepted_by(metadata)
 
 
@@ -382,7 +382,7 @@ class ModelUse:
 
     @property
     def replied(self) -> bool:
-        """Return whether a model replied, also if its reply could not be used. Asked again, it would reply the same."""
+        """True if a model replied, also if its reply could not be used. Asked again, it would reply the same."""
         return bool(self.model or self.seconds or self.cached)
 
 

@@ -106,7 +106,7 @@ def _case(faults: Changes, question: Question, base: Base) -> PlantedCase | None
 
 
 def _as_planted(causes: tuple[str, ...], observation: Observation, question: Question) -> bool:
-    """Whether the single cause explains every unmet need, or the earlier of two causes at least one."""
+    """Return True if the single cause explains every unmet need, or the earlier of two causes at least one."""
     missing = [need for need in question.needs if not complete([need], observation.context, question.texts)]
     explained = [in_place(causes[0], need, observation, question.texts) for need in missing]
     return all(explained) if len(causes) == 1 else any(explained) or not explained

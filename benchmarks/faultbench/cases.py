@@ -84,5 +84,5 @@ class PlantedCase:
 
 
 def overlap(a: Span, b: Span) -> bool:
-    """Whether two spans share a character."""
+    """Return True if two spans share a character."""
     return a.doc_id == b.doc_id and a.start < b.end and b.start < a.end

@@ -61,7 +61,7 @@ def faults_of(question: Question, base: Base, seed: int) -> dict[str, list[Chang
 
 
 def in_place(cause: str, need: Need, observation: Observation, texts: Mapping[str, str]) -> bool:
-    """Whether an unmet need is missed in the way of its planted cause. Causes not listed here have only one way.
+    """Return True if an unmet need is missed in the way of its planted cause. Causes not listed here have only one way.
 
     not_indexed: none of its documents is left. boundary: the context contains part of it. window: no chunk has all of it in its searched
     text. duplicate: it is among the best k if every chunk is listed once.

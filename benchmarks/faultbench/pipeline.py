@@ -102,17 +102,17 @@ def changed(sound: BenchPipeline, changes: Iterable[Change]) -> BenchPipeline:
 
 
 def went_well(observation: Observation) -> bool:
-    """Whether the answer is as expected, and no claim is known to be unsupported."""
+    """Return True if the answer is as expected, and no claim is known to be unsupported."""
     return observation.correct and not any(claim.verdict in ("contradicted", "absent") for claim in observation.claims)
 
 
 def complete(needs: Sequence[Need], spans: Sequence[Span], texts: Mapping[str, str]) -> bool:
-    """Whether the spans together contain an alternative of every need."""
+    """Return True if the spans together contain an alternative of every need."""
     return all(any(contains(span, spans, texts[span.doc_id]) for span in need.alternatives) for need in needs)
 
 
 def readable(question: Question, context: Sequence[Span]) -> bool:
-    """Whether a reader can answer from a context: it meets every need, or has the expected answer word for word.
+    """Return True if a reader can answer from a context: it meets every need, or has the expected answer word for word.
 
     An answer of a few words must be in the delivered part of each piece of evidence that is not whole. A single word other than a number shows
     nothing.
@@ -136,7 +136,7 @@ def _parts(need: Need, context: Sequence[Span], texts: Mapping[str, str]) -> Ite
 
 
 def contains(wanted: Span, spans: Iterable[Span], text: str) -> bool:
-    """Whether spans together contain every non-blank character of a span. Chunkers omit blanks between chunks."""
+    """Return True if spans together contain every non-blank character of a span. Chunkers omit blanks between chunks."""
     reached = wanted.start
     for start, end in sorted((span.start, span.end) for span in spans if span.doc_id == wanted.doc_id):
         if text[reached : min(start, wanted.end)].strip():
@@ -146,7 +146,7 @@ def contains(wanted: Span, spans: Iterable[Span], text: str) -> bool:
 
 
 def in_one_chunk(needs: Sequence[Need], chunks: Sequence[Chunk], texts: Mapping[str, str]) -> bool:
-    """Whether a single chunk contains an alternative, for every need."""
+    """Return True if a single chunk contains an alternative, for every need."""
     return all(any(complete([need], [span_of(chunk)], texts) for chunk in chunks) for need in needs)
 
 

@@ -54,12 +54,12 @@ def content_words(text: str) -> set[str]:
 
 
 def names_one_of(text: str, answers: Iterable[str]) -> bool:
-    """Whether a text contains one of the answers, or a number from one."""
+    """Return True if a text contains one of the answers, or a number from one."""
     return any(numbers(text) & numbers(answer) or names(text, answer) for answer in answers)
 
 
 def names(text: str, phrase: str) -> bool:
-    """Whether a text contains a phrase as whole words, ignoring case."""
+    """Return True if a text contains a phrase as whole words, ignoring case."""
     return re.search(rf"(?<!\w){re.escape(phrase)}(?!\w)", text, re.IGNORECASE) is not None
 
 

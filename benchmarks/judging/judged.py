@@ -12,7 +12,7 @@ from workbench.judging.base import Judge, JudgeRequest
 from workbench.retrieval.bm25 import BM25Retriever
 
 Figures = dict[str, Any]
-# Scores of requests, None where there is none.
+# Scores of requests, None for a request without one.
 Scorer = Callable[[Sequence[JudgeRequest]], list[float | None]]
 
 

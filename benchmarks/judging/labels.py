@@ -42,7 +42,7 @@ class LabelledSet:
 
     @property
     def missing(self) -> bool:
-        """Whether the data are not on this machine."""
+        """True if the data are not on this machine."""
         return bool(self.needs) and not (data_folder() / self.needs).is_dir()
 
     def sampled(self, most: int | None) -> list[Item]:

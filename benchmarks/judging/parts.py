@@ -1,4 +1,4 @@
-"""What else is measured on the handbook's recorded answers: how they are split into claims, and what flags say about claims."""
+"""Other measurements of the handbook's recorded answers: how they are split into claims, and what flags say about claims."""
 
 import json
 from typing import Any

@@ -50,7 +50,7 @@ class Oracle:
         return left
 
     def differs(self, means: Floats, index: int) -> bool:
-        """Whether configuration `index` differs from configuration 0 in the family of all against 0, two-sided at 5 %."""
+        """Return True if configuration `index` differs from configuration 0 in the family of all against 0, two-sided at 5 %."""
         return bool(abs(means[index] - means[0]) / self.errors[0, index] > self.against)
 
 

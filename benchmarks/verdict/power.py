@@ -1,4 +1,4 @@
-"""Whether a difference that the verdict calls detectable is detected in 80 % of experiments, and with the questions called needed."""
+"""Power of the verdict: a difference that it calls detectable must be detected in 80 % of experiments, and with the questions called needed."""
 
 from dataclasses import dataclass
 

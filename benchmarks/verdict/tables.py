@@ -36,7 +36,7 @@ def claims(runs: int) -> dict[str, Claims]:
 
 
 def powers(runs: int) -> dict[str, Detected]:
-    """What the verdict calls detectable, by setting."""
+    """The differences that the verdict calls detectable, by setting."""
     return in_processes(partial(check, runs=runs), SETTINGS)
 
 
@@ -89,7 +89,7 @@ def sharing_table(found: Mapping[str, Sequence[float]]) -> str:
 
 
 def detected_table(found: Mapping[str, Detected]) -> str:
-    """What is called detectable, and how often it is detected."""
+    """The differences that are called detectable, and how often they are detected."""
     headings = ["world", "questions", "detectable difference", "detected", "questions needed for .05", "detected with these"]
     rows = [
         [name, str(each.questions), f"{each.difference:.3f}", f"{each.detected:.3f}", str(each.needed), f"{each.detected_with_needed:.3f}"]

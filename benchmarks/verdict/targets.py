@@ -17,7 +17,7 @@ class Target:
     least: bool = False
 
     def missed(self, rate: float, runs: int) -> bool:
-        """Whether a rate over `runs` misses the target by more than chance explains."""
+        """Return True if a rate over `runs` misses the target by more than chance explains."""
         off = self.bound - rate if self.least else rate - self.bound
         return off > _ERRORS * math.sqrt(self.bound * (1 - self.bound) / runs)
 

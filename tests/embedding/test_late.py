@@ -12,8 +12,7 @@ import pandas as pd
 import pytest
 
 from workbench.datasets.sources import GoldenSource
-from workbench.embedding.chunk_encoder import EncoderChunks
-from workbench.embedding.embed import MemoryVectorCache, in_memory
+from workbench.embedding.embed import EncoderChunks, MemoryVectorCache, in_memory
 from workbench.embedding.late.pooling import DocumentSlices, LateChunkEncoder, Slice, pool, reader_of
 from workbench.embedding.late.windows import OVERLAP, Pool, frame_of, window_starts
 from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from workbench.retrieval.fusion import reciprocal_ranks, weighted_scores
+from workbench.retrieval.hybrid import reciprocal_ranks, weighted_scores
 
 
 def hits(**chunks: list[tuple[str, float]]) -> pd.DataFrame:

@@ -5,8 +5,8 @@ from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import Any
 
+from workbench.analysis.causes import FailureSummary, faults_of
 from workbench.analysis.frontier import Cost, CostedConfiguration, cheaper, frontier
-from workbench.analysis.misses import FailureSummary, faults_of
 from workbench.analysis.pairwise import Contrast, contrast
 from workbench.analysis.standings import Standing, Standings, standings, verdict_of
 from workbench.analysis.values import detail
@@ -53,7 +53,7 @@ class Findings:
 
     @property
     def conclusive(self) -> bool:
-        """Whether the run has enough configurations, questions and documents for a meaningful tie set."""
+        """True if the run has enough configurations, questions and documents for a meaningful tie set."""
         return self.verdict is not None and self.verdict.enough and self.verdict.reason is not Reason.ALONE
 
     def mark(self, name: str) -> str:

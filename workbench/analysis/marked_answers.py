@@ -63,7 +63,7 @@ class ShownClaims:
 
 
 def has_claims(run: RunTables) -> bool:
-    """Whether any answer of the run was split into claims."""
+    """Return True if any answer of the run was split into claims."""
     return len(run.claims) > 0
 
 

@@ -140,7 +140,7 @@ def _refuses(sentence: str, question: str) -> bool:
 
 
 def _found(clause: str) -> tuple[bool, bool]:
-    """Return whether a clause refuses, and whether by a bare pattern."""
+    """Test a clause for a refusal, and for one by a bare pattern."""
     spoken = [(language, language.with_sources(clause)) for language in _languages() if language.words.search(clause)]
     bare = any(pattern.search(said) for language, said in spoken for pattern in language.bare)
     return bare or any(pattern.search(said) for language, said in spoken for pattern in language.clear), bare

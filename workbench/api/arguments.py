@@ -110,7 +110,7 @@ def kind_settings(stage: str, kind: str) -> dict[str, Any]:
 
 
 def is_function(value: object) -> bool:
-    """Return whether a value is called and no component."""
+    """Return True if a value is called and no component."""
     return callable(value) and not isinstance(value, Component | type)
 
 

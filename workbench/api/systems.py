@@ -89,7 +89,7 @@ def compare(
         path of recorded results, such as a TREC run; or a function as `package.module:name`.
     metrics: names or expressions, by default those of an experiment. The first is the primary metric.
     k: how many hits to ask for. By default a search that takes their number is asked for more, up to 1,000, until the hits have as many distinct
-        documents, slices and tokens as the metrics read, and its latency is that of all these calls. A target has a `k` of its own.
+        documents, slices and tokens as the metrics read, and its latency is that of all these calls. A target has its own `k`.
     outputs: the folder in which to write `comparison/`; by default a temporary folder, which is deleted when Python ends.
     judging: the judges of answers by task, as in an experiment.
 

@@ -3,7 +3,7 @@
 A question whose evidence the context may hold fails if its answer is a refusal, is not correct, or makes a claim that the context contradicts or
 does not contain. Without an expected answer, an answer that is not relevant to the question takes the place of one that is not correct. Any other
 question fails unless the answer is a refusal, or labelled as correct. An empty answer always fails, and a refusal that goes on with a claim that
-the context does not contain is none. What nobody judged is no failure: it is unscored.
+the context does not contain is not one. An answer that nobody judged is no failure: it is unscored.
 """
 
 from collections.abc import Sequence

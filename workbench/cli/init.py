@@ -56,7 +56,7 @@ def init(
 
 
 def _writer(questions: int, outputs: Path, options: dict[str, Any]) -> "Writer":
-    """Return what lets a model write the questions."""
+    """Return the writer of questions that asks a model."""
     from workbench.generation.candidates import GenerationSettings
     from workbench.generation.model import CachedModel
     from workbench.llm.session import CallBudget, CallResources
@@ -111,7 +111,7 @@ def _report(started: "StartedExperiment", modelled: bool) -> None:
 
 
 def _say_questions(started: "StartedExperiment", modelled: bool) -> None:
-    from workbench.new_experiment.questions import overlap_sentence
+    from workbench.new_experiment.start import overlap_sentence
 
     say(
         f"{started.place.folder / 'questions.jsonl'}: {plural(started.written, 'new draft')}, {plural(len(started.queries), 'question')} in all"

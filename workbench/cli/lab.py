@@ -239,7 +239,7 @@ def _loading(source: "Source", experiment: Path) -> dict[str, Any]:
 
 
 def _fits(run: Path, dataset: "Dataset") -> bool:
-    """Return whether a run asked all questions of a dataset. Say why if it cannot be used."""
+    """Return True if a run asked all questions of a dataset. Say why if it cannot be used."""
     if not run.is_dir():
         return False
     from workbench.api.results import load

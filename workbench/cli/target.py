@@ -103,7 +103,7 @@ def _first(target: "Target", dataset: "Dataset") -> "Query":
 
 
 def _checked(target: "Target", query: "Query", dataset: "Dataset") -> "tuple[list[str], bool]":
-    """Return what a target returns for a question, as lines, and whether it served every request."""
+    """Return the reply of a target to a question as lines, and True if it served every request."""
     from workbench.llm.session import CallResources
     from workbench.targets.asking import TargetRequest, replies_of
     from workbench.targets.base import TargetResources

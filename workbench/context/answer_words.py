@@ -23,7 +23,7 @@ def content_words(text: str) -> tuple[str, ...]:
 
 
 def holds_answer(text: str, answers: Iterable[str]) -> bool:
-    """Return whether a text contains all words of an expected answer in their order. Answers of yes and no are not looked for."""
+    """Return True if a text contains all words of an expected answer in their order. Answers of yes and no are not looked for."""
     line = f" {' '.join(content_words(text))} "
     return any(f" {' '.join(answer)} " in line for answer in map(content_words, answers) if _is_telling(answer))
 

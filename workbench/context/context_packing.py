@@ -99,7 +99,9 @@ def pack_context(
         ranks=tuple(index + 1 for index in placed),
         tokens=tuple(int(fitted.tokens[index]) for index in placed),
         cuts=tuple(
-            CutPassage(index + 1, _rest(passage, kept[index]), str(reason) or OVER_BUDGET)
+            CutPassage(
+                index + 1, replace(passage, start=passage.start + kept[index], text=passage.text[kept[index] :]), str(reason) or OVER_BUDGET
+            )
             for index, (passage, reason) in enumerate(zip(candidates, fitted.reason, strict=True))
             if reason or kept[index] < len(passage.text)
         ),
@@ -110,7 +112,3 @@ def pack_context(
 def shortened(passage: Passage, characters: int) -> Passage:
     """Return the first characters of a passage."""
     return passage if characters == len(passage.text) else replace(passage, end=passage.start + characters, text=passage.text[:characters])
-
-
-def _rest(passage: Passage, characters: int) -> Passage:
-    return replace(passage, start=passage.start + characters, text=passage.text[characters:])

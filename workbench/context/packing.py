@@ -34,7 +34,7 @@ class BudgetCut(NamedTuple):
 
     @property
     def delivered(self) -> npt.NDArray[np.bool_]:
-        """Return whether each row delivers its slice. Shape (n,)."""
+        """Mask of the rows that deliver their slice. Shape (n,)."""
         return np.asarray(self.reason == DELIVERED, dtype=np.bool_)
 
 
@@ -128,7 +128,7 @@ def ordered(ranked: Ints, order: str) -> Ints:
 
 
 def near_duplicates(piece: Ints, texts: Sequence[str], least: float | None, words: Words) -> npt.NDArray[np.bool_]:
-    """Return whether each text nearly repeats a better one of another slice that does not, by shared shingles of three words. Shape (n,)."""
+    """Mask of the texts that nearly repeat a better one of another slice that does not, by shared shingles of three words. Shape (n,)."""
     found: dict[int, bool] = {}
     kept: list[frozenset[tuple[str, ...]]] = []
     for index, number in enumerate(piece.tolist() if least is not None else ()):

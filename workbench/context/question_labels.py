@@ -26,14 +26,14 @@ class QuestionLabels:
         return replace(self, needs=needs, relevant=relevant, negatives=negatives)
 
     def is_evident(self, passage: Passage) -> bool:
-        """Return whether a passage shares a character with any evidence or, in a question without evidence, is from a relevant document."""
+        """Return True if a passage shares a character with any evidence or, in a question without evidence, is from a relevant document."""
         if not self.needs:
             return passage.doc_id in self.relevant
         spans = (span for need in self.needs for span in need)
         return any(span.doc_id == passage.doc_id and span.start < passage.end and passage.start < span.end for span in spans)
 
     def is_complete(self, passages: Sequence[Passage]) -> bool:
-        """Return whether passages contain an alternative of each need or, without evidence, whether any is from a relevant document."""
+        """Return True if passages contain an alternative of each need or, without evidence, any from a relevant document."""
         if not self.needs:
             return any(map(self.is_evident, passages))
         return all(any(missing_characters(span, passages) == 0 for span in need) for need in self.needs)

@@ -47,7 +47,7 @@ def installed_version(package: str) -> str | None:
 
 
 def is_local(address: str) -> bool:
-    """Return whether an address is on this machine."""
+    """Return True if an address is on this machine."""
     host = urlsplit(address).hostname or ""
     try:
         return ipaddress.ip_address(host).is_loopback

@@ -97,7 +97,7 @@ def _written(field: str) -> str:
 
 
 def check_fields(row: dict[str, Any], known: tuple[str, ...], where: str, draft: DatasetDraft) -> bool:
-    """Return whether no field of a row looks like a missing one. A field that does is a fault."""
+    """Return True if no field of a row looks like a missing one. A field that does is a fault."""
     wrong = misspelt(tuple(row), known)
     for field, name in wrong.items():
         draft.fault(where, rename("field", field, name, name in row))

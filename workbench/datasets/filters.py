@@ -30,7 +30,7 @@ def metadata_fields(documents: Iterable[Document]) -> tuple[str, ...]:
 
 
 def matches(where: Where, document: Document) -> bool:
-    """Return whether a document matches a filter without faults."""
+    """Return True if a document matches a filter without faults."""
     return all(_matches(field, wanted, document) for field, wanted in where.items())
 
 

@@ -45,7 +45,7 @@ class IdLookup:
         self.meant = cache(self._meant)
 
     def lacks(self, identity: str) -> bool:
-        """Return whether an id is unknown. If no id could be read at all, the fault is elsewhere."""
+        """Return True if an id is unknown. If no id could be read at all, the fault is elsewhere."""
         return bool(self._ids) and identity not in self._ids
 
     def unknown(self, what: str, wrong: str) -> str:

@@ -89,7 +89,7 @@ def reason(error: ValueError) -> str:
 
 
 def is_text(value: object) -> TypeGuard[str]:
-    """Return whether a value is a text with a character that is not blank."""
+    """Return True if a value is a text with a character that is not blank."""
     return isinstance(value, str) and bool(value.strip())
 
 
@@ -145,7 +145,7 @@ def objects(values: Iterable[tuple[Any, str]], draft: DatasetDraft) -> Rows:
 
 
 def _several_lines(lines: list[str]) -> bool:
-    """Return whether a JSON value begins on the first line and ends on another."""
+    """Return True if a JSON value begins on the first line and ends on another."""
     try:
         json.loads(lines[0])
     except (ValueError, RecursionError):

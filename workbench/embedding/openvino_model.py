@@ -33,7 +33,7 @@ _LEAST_CORES = 2
 
 
 def installed() -> bool:
-    """Return whether OpenVINO is installed, without importing it."""
+    """Return True if OpenVINO is installed, without importing it."""
     return importlib.util.find_spec("openvino") is not None
 
 
@@ -46,7 +46,7 @@ def runtime() -> Any:
 
 
 def has_bfloat16() -> bool:
-    """Return whether the processor multiplies bfloat16 natively, which is known only on Linux on x86, and OpenVINO has the cores for it."""
+    """Return True if the processor multiplies bfloat16 natively, which is known only on Linux on x86, and OpenVINO has the cores for it."""
     try:
         if len(os.sched_getaffinity(0)) < _LEAST_CORES:
             return False

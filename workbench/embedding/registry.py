@@ -2,7 +2,7 @@
 
 from workbench.core.registry import Registry, components
 from workbench.embedding.base import Embedder
-from workbench.embedding.chunk_encoder import ChunkEncoder
+from workbench.embedding.embed import ChunkEncoder
 from workbench.embedding.late.pooling import LateChunkEncoder
 from workbench.embedding.ollama import OllamaEmbedder
 from workbench.embedding.openai import OpenAIEmbedder

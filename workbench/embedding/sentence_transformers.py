@@ -60,7 +60,7 @@ def require_openvino() -> None:
 
 @functools.cache
 def sees_gpu() -> bool:
-    """Return whether torch has a GPU. The version file of a CPU-only build answers this without a slow import."""
+    """Return True if torch has a GPU. The version file of a CPU-only build answers this without a slow import."""
     spec = importlib.util.find_spec("torch")
     built = Path(str(spec.origin)).with_name("version.py") if spec else None
     if built and built.is_file() and "cuda: Optional[str] = None" in built.read_text() and "hip: Optional[str] = None" in built.read_text():

@@ -96,7 +96,7 @@ def _measure_into(graph: Graph, results: Sequence[StageResults], say: Say, write
 
 
 def is_measured(graph: Graph, configurations: Sequence[Configuration]) -> bool:
-    """Return whether the latencies of these configurations together are in the outputs. Those of targets are those of their replies."""
+    """Return True if the latencies of these configurations together are in the outputs. Those of targets are those of their replies."""
     return all(each.targets for each in configurations) or graph.run.workspace.local_store.has(LATENCY, latency_key(graph, configurations))
 
 

@@ -14,7 +14,7 @@ from workbench.core.display import table_html
 from workbench.core.formatting import aligned, approximate, capitalised, in_words, listed, plural
 from workbench.core.imported_functions import PERMISSION
 from workbench.embedding.base import Embedder
-from workbench.embedding.chunk_encoder import plan_texts
+from workbench.embedding.embed import plan_texts
 from workbench.embedding.openvino_conversion import UnpreparedModelError, without_preparing
 from workbench.embedding.registry import chunk_encoder
 from workbench.errors import error_line
@@ -27,7 +27,7 @@ from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.graph import Graph, NodePlan
 from workbench.pipeline.stages.vectors import encoder_chunks
-from workbench.report.text.delivery import other_budgets, short_deliveries, whole_corpus
+from workbench.report.text.sentences import other_budgets, short_deliveries, whole_corpus
 from workbench.storage.result_store import Store
 
 # Tokens per second of two quiet cores with all-MiniLM-L6-v2, for encoders that this store has not measured (docs/performance.md).

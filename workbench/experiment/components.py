@@ -117,7 +117,7 @@ def _parts(place: str, value: Any, owner: type[BaseModel], field: str, faults: l
 
 
 def usable(stage: str, made: BaseModel, faults: list[str]) -> bool:
-    """Return whether the files of a component allow its settings, and add a fault if they do not."""
+    """Return True if the files of a component allow its settings, and add a fault if they do not."""
     try:
         if isinstance(made, Embedder | Rewriter | Reranker | Generator | ClaimSplitter | Judge | Target):
             made.check()
@@ -174,7 +174,7 @@ def written(value: Any) -> Any:
 
 
 def is_mapping(value: Any) -> bool:
-    """Return whether a value is a mapping with text keys."""
+    """Return True if a value is a mapping with text keys."""
     return isinstance(value, Mapping) and all(isinstance(key, str) for key in value)
 
 

@@ -179,7 +179,7 @@ def _without_excluded(
 
 
 def answers(settings: Settings) -> bool:
-    """Return whether an experiment asks for answers."""
+    """Return True if an experiment asks for answers."""
     listed = settings.get("configurations")
     parts = [settings.get("pipeline"), settings.get("sweep"), *(listed if isinstance(listed, list) else [])]
     stages = [part for part in parts if is_mapping(part)]

@@ -17,9 +17,8 @@ from workbench.datasets.formats.golden import QUESTION_FILES, jsonl, question_ro
 from workbench.datasets.lines import json_lines, read_text
 from workbench.errors import DatasetError, InputError
 from workbench.generation.candidates import REASONS, Candidate
-from workbench.generation.generate import Generated
+from workbench.generation.generate import PROMPTS, Generated
 from workbench.generation.model import ANSWER, REFERENCE, CachedModel, prompt_digest
-from workbench.generation.proposals import PROMPTS
 from workbench.llm.families import model_family
 from workbench.records import ACCEPTED_BY, PROVENANCE, SYNTHETIC, Dataset, Need, Qrel, Query
 

@@ -110,7 +110,7 @@ _REMAINS = 20
 
 
 def answers_agree(answer: str, expected: str, cache: VectorCache) -> bool:
-    """Return whether an answer says what the expected one says: its numbers, a negation or none, and most of its words or a similar meaning.
+    """Return True if an answer says what the expected one says: its numbers, a negation or none, and most of its words or a similar meaning.
 
     Answers that say the same in very other words are not recognised, which costs a candidate.
     """
@@ -153,7 +153,7 @@ def find_evidence(quote: str, passage: Chunk, search: TextSearch) -> tuple[Span,
 
 
 def fits(spans: Sequence[Span]) -> bool:
-    """Return whether evidence is neither too short nor too long, and in few places."""
+    """Return True if evidence is neither too short nor too long, and in few places."""
     return SHORTEST <= spans[0].end - spans[0].start <= LONGEST and len(spans) <= MOST_PLACES
 
 

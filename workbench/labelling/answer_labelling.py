@@ -44,7 +44,7 @@ class AnswerLabelling:
 
     @property
     def undoable(self) -> bool:
-        """Whether a label of this session can be taken back."""
+        """True if a label of this session can be taken back."""
         return bool(self._done)
 
     @property

@@ -127,7 +127,7 @@ class LabellingSession:
 
     @property
     def undoable(self) -> bool:
-        """Whether this person has an action to take back."""
+        """True if this person has an action to take back."""
         return any(action.by == self.annotator for action in standing_actions(self.file.actions))
 
     def refresh(self) -> None:
@@ -243,7 +243,7 @@ class LabellingSession:
 
     @property
     def removable(self) -> bool:
-        """Whether this person added the question in hand, and no dataset has it yet."""
+        """True if this person added the question in hand, and no dataset has it yet."""
         query_id = self.query.query_id
         return self.labels.value("question", query_id) is not None and all(each.query_id != query_id for each in self.task.dataset.queries)
 

@@ -171,7 +171,7 @@ class ChatClient(Component, ABC):
 
     @property
     def billed(self) -> bool:
-        """Return whether calls may cost money."""
+        """True if calls may cost money."""
         return False
 
     @property

@@ -16,7 +16,7 @@ _RETRIED = (408, 409, 429)
 
 
 def worth_retrying(status: int) -> bool:
-    """Return whether a request with this HTTP status may succeed later."""
+    """Return True if a request with this HTTP status may succeed later."""
     return status in _RETRIED or status >= 500
 
 

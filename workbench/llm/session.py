@@ -48,7 +48,7 @@ class Outage:
 
     @property
     def lasts(self) -> bool:
-        """Return whether the server is taken to be down."""
+        """True if the server is taken to be down."""
         return self.failed >= self.limit
 
     def failure(self) -> CallFailure | None:

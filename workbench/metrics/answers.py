@@ -106,7 +106,11 @@ def _common(given: list[str], wanted: list[str]) -> int:
 def answer_similarity(case: Case, _: Cut) -> MetricValues:
     """Cosine of the vectors of the answer and of the expected answer, the best over its variants: 0 for a refusal."""
     answers, values = case.answers, np.zeros(len(case))
-    queries = [query for query, expected in enumerate(case.labels.expected) if expected and _given(case, query)]
+    queries = [
+        query
+        for query, expected in enumerate(case.labels.expected)
+        if expected and not answers.refused[query] and answers.texts[query].strip()
+    ]
     texts = [without_citations(answers.texts[query]) for query in queries]
     expected = [case.labels.expected[query] for query in queries]
     distinct = list(dict.fromkeys([*texts, *(text for variants in expected for text in variants)]))
@@ -116,10 +120,6 @@ def answer_similarity(case: Case, _: Cut) -> MetricValues:
     for query, text, wanted in zip(queries, texts, expected, strict=True):
         values[query] = max(float(vectors[text] @ vectors[variant]) for variant in wanted)
     return MetricValues(values)
-
-
-def _given(case: Case, query: int) -> bool:
-    return not case.answers.refused[query] and bool(case.answers.texts[query].strip())
 
 
 NO_CITATION = "no passage is cited"

@@ -39,7 +39,7 @@ def mean_of(judgements: Sequence[Judgement]) -> float:
 
 def error_of(judgements: Sequence[Judgement], expected: int) -> str:
     """Return why there are not as many successful judgements as expected, or an empty text."""
-    errors = (judgement.error or "the judge gave no score" for judgement in judgements if _failed(judgement))
+    errors = (judgement.error or "the judge gave no score" for judgement in judgements if judgement.error or judgement.score is None)
     return next(errors, "" if len(judgements) >= expected else NOT_JUDGED)
 
 
@@ -52,10 +52,6 @@ def grouped(reasons: Sequence[str]) -> Reasons:
 def floats(values: Sequence[float]) -> Floats:
     """Return values as an array."""
     return np.array(values, dtype=np.float64)
-
-
-def _failed(judgement: Judgement) -> bool:
-    return bool(judgement.error) or judgement.score is None
 
 
 NO_CLAIMS = "the answer has no claims"

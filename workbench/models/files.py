@@ -71,7 +71,7 @@ def _is_pickle(path: Path) -> bool:
 
 
 def _replaces_safetensors(path: Path) -> bool:
-    """Return whether a pickle is loaded because its folder has no safetensors. Only transformers reads safetensors in several parts."""
+    """Return True if a pickle is loaded because its folder has no safetensors. Only transformers reads safetensors in several parts."""
     parts = path.match("pytorch_model-*.bin") and path.with_name("model.safetensors.index.json").is_file()
     return not parts and not path.with_name("model.safetensors").is_file()
 

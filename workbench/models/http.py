@@ -224,7 +224,7 @@ class _Body:
         return part
 
     def is_followed(self) -> bool:
-        """Return whether more was read than the response, which the next request would take for its own. True if this cannot be known."""
+        """Return True if more was read than the response, which the next request would take for its own. True if this cannot be known."""
         protocol = getattr(self._connection, "_h11_state", None)
         if protocol is None or protocol.trailing_data[0]:
             return True

@@ -89,7 +89,7 @@ class ServedModel(Component, ABC):
 
     @property
     def local(self) -> bool:
-        """Return whether the server is on this machine."""
+        """True if the server is on this machine."""
         return is_local(self.address)
 
     def _call(self, request: Callable[["OpenAI"], T]) -> T:
@@ -147,7 +147,7 @@ class KeyedModel(ServedModel, ABC):
 
     @property
     def billed(self) -> bool:
-        """Return whether calls may cost money: the server is on another machine."""
+        """True if calls may cost money: the server is on another machine."""
         return not self.local
 
     def _key(self) -> str:

@@ -201,7 +201,7 @@ def _together(encoded: Iterable[_Encoded], parts: Sequence[tuple[int, int]]) -> 
 
 
 def _agree(part: _Encoded, number: int, length: int, following: _Encoded) -> bool:
-    """Return whether no word crosses the end of a part, and the tokens after its end begin those of the next part."""
+    """Return True if no word crosses the end of a part, and the tokens after its end begin those of the next part."""
     tokens, words = part.tokens, part.tokens.words
     if number and (tokens.ends[number - 1] > length or words[number - 1] in words[number : number + 1]):
         return False

@@ -1,10 +1,11 @@
-"""Make an experiment of a folder of documents, or add the folder's new documents to it."""
+"""Make an experiment of a folder of documents, or add the folder's new documents and drafted questions to it."""
 
 import errno
 import fcntl
+import json
 import math
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,10 +13,10 @@ from typing import Any
 
 from workbench.conversion.process import ConverterProcess
 from workbench.core.files import write_text
-from workbench.core.formatting import approximate, number, plain_name, plural
+from workbench.core.formatting import approximate, number, plain_name, plural, share
 from workbench.core.terminal import say_aside
 from workbench.datasets.checks import faults
-from workbench.datasets.formats.golden import QUESTION_FILES
+from workbench.datasets.formats.golden import QUESTION_FILES, jsonl
 from workbench.datasets.sources import GoldenSource
 from workbench.errors import InputError
 from workbench.experiment.json_schema import SCHEMA_FILE, schema_text
@@ -23,10 +24,89 @@ from workbench.experiment.read import ExperimentSpec, read_experiment
 from workbench.generation.drafting.drafts import DraftQuestion, draft_questions
 from workbench.new_experiment.documents import FolderConversion, Origins, convert_folder, read_origins, texts_of, write_origins
 from workbench.new_experiment.proposal import Proposal, ProposedSetting, experiment_text, measure, propose
-from workbench.new_experiment.questions import append_questions, existing_questions, overlap_sentence, question_row
-from workbench.records import Document, Query
-from workbench.report.text.drafts import drafts_of
+from workbench.records import ACCEPTED_BY, PROVENANCE, SYNTHETIC, Document, Query
+from workbench.report.text.sentences import drafts_of
 from workbench.statistics.power import expected_difference, expected_questions
+
+# Increased when the same documents begin to give other drafts.
+_VERSION = 3
+# Where a model would be named.
+RULES = f"rules {_VERSION}, no model"
+
+
+def existing_questions(folder: Path, about: Collection[str] = ()) -> list[str]:
+    """Return the texts of an experiment's questions, without the drafts of rules `about` these documents, which an interrupted run has left.
+
+    Lines that are not JSON have no text; the check of the dataset reports them.
+    """
+    return [text for row in _rows(folder) if isinstance(text := row.get("query"), str) and not _drafted_about(row, about)]
+
+
+def _drafted_about(row: Mapping[str, Any], about: Collection[str]) -> bool:
+    provenance, documents = row.get(PROVENANCE), row.get("relevant_doc_ids")
+    drafted = isinstance(provenance, dict) and provenance.get("model") == RULES
+    return drafted and isinstance(documents, list) and any(doc_id in about for doc_id in documents)
+
+
+def append_questions(folder: Path, rows: Sequence[Mapping[str, Any]]) -> int:
+    """Append the questions whose ids do not exist yet. Returns how many were appended."""
+    known: Collection[str] = {str(row.get("query_id")) for row in _rows(folder)}
+    new = [row for row in rows if row["query_id"] not in known]
+    if new:
+        before = _text(folder)
+        write_text(folder / QUESTION_FILES[0], before + ("\n" if before and not before.endswith("\n") else "") + jsonl(new))
+    return len(new)
+
+
+def question_row(draft: DraftQuestion, texts: Mapping[str, str]) -> dict[str, Any]:
+    """Return a draft as a line of questions.jsonl, marked as synthetic."""
+    spans = [
+        {"doc_id": span.doc_id, "start": span.start, "end": span.end, "text": texts[span.doc_id][span.start : span.end]}
+        for span in draft.spans
+    ]
+    provenance = {
+        "part": "question",
+        "model": RULES,
+        "rule": draft.rule,
+        "headings": list(draft.headings),
+        "word_overlap": round(draft.overlap, 2),
+    }
+    return {
+        "query_id": draft.query_id,
+        "query": draft.question,
+        "relevant_doc_ids": list(dict.fromkeys(span.doc_id for span in draft.spans)),
+        "evidence": [spans],
+        SYNTHETIC: True,
+        ACCEPTED_BY: "",
+        PROVENANCE: provenance,
+    }
+
+
+def overlap_sentence(drafts: Sequence[DraftQuestion]) -> str:
+    """Say how many words of the drafts are words of their evidence, and what follows from that."""
+    mean = sum(draft.overlap for draft in drafts) / max(1, len(drafts))
+    return (
+        f"{share(mean, 1)} of their words are words of their evidence, which favours lexical search such as BM25, and "
+        "no decision should rest on them before a person has accepted or rewritten them"
+    )
+
+
+def _rows(folder: Path) -> list[dict[str, Any]]:
+    rows = []
+    for line in _text(folder).split("\n"):
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(row, dict):
+            rows.append(row)
+    return rows
+
+
+def _text(folder: Path) -> str:
+    file = folder / QUESTION_FILES[0]
+    return file.read_bytes().decode("utf-8", "replace") if file.is_file() else ""
+
 
 FEWEST_DOCUMENTS, FEWEST_QUESTIONS = 5, 30
 

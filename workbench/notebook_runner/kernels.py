@@ -141,7 +141,7 @@ class Kernels(contextlib.AbstractContextManager["Kernels"]):
             raise _ended()
 
     def lost(self) -> bool:
-        """Return whether kernels can no longer be forked, and report the reason the first time."""
+        """Return True if kernels can no longer be forked, and report the reason the first time."""
         with self._lock:
             if not self._can_fork:
                 self._lose("this system has no safe fork")

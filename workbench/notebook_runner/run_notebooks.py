@@ -10,7 +10,7 @@ from typing import Any
 import psutil
 from jupyter_core.utils import ensure_event_loop
 
-from workbench.analysis.judging.judge_trust import has_judges
+from workbench.analysis.judging.judges import has_judges
 from workbench.core.environment import usable_cores
 from workbench.core.fingerprint import file_digest
 from workbench.errors import WorkbenchError
@@ -82,7 +82,7 @@ def execute(
             return run_notebook(store, job.source, job.parameters, job.shown, folder / f"{job.name}.ipynb", kernels)
 
     errors: dict[str, str] = {}
-    # papermill changes to a directory of its own while it writes, for all threads. Runs side by side leave it at that of the run before
+    # papermill changes the working directory while it writes, for all threads. Runs side by side leave it at that of the run before
     # them, in which relative paths name nothing: one outer run sets it for all.
     with local_file_io_cwd(), ThreadPoolExecutor(workers) as pool:
         futures = [pool.submit(run, job) for job in jobs]

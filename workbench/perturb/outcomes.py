@@ -59,7 +59,7 @@ def _states(answer: str, value: str, fact: str) -> bool:
 
 
 def _same_unit(found: NumberInText, answer: str) -> bool:
-    """Return whether a number is not one of a list, such as `2.` at the start of a line, and not a citation, such as `[2]`."""
+    """Return True if a number is not one of a list, such as `2.` at the start of a line, and not a citation, such as `[2]`."""
     before, after = answer[: found.start], answer[found.end :]
     listed = (not before.strip(" \t") or before.rstrip(" \t").endswith("\n")) and after[:2] in (". ", ") ")
     return not listed and not (re.search(r"\[[\d, -]*$", before) and re.match(r"[\d, -]*\]", after))

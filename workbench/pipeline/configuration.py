@@ -128,7 +128,7 @@ class PipelineConfiguration:
 
     @property
     def fuses(self) -> bool:
-        """Return whether the ranking is fused of several."""
+        """True if the ranking is fused of several."""
         return self.retrieval.fuses
 
     @property
@@ -138,7 +138,7 @@ class PipelineConfiguration:
 
     @property
     def calls_model(self) -> bool:
-        """Return whether Workbench calls a model for the answers."""
+        """True if Workbench calls a model for the answers."""
         return self.answering is not None and self.answering.calls_model
 
     @property

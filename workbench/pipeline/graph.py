@@ -42,7 +42,7 @@ class NodePlan:
         return self._by_node[node].stored
 
     def reused(self, configuration: Configuration) -> dict[str, bool]:
-        """Return whether all results of each stage of a configuration were stored."""
+        """Return True if all results of each stage of a configuration were stored."""
         reused: dict[str, bool] = {}
         for planned in self.nodes[configuration.name]:
             reused[planned.node.stage] = reused.get(planned.node.stage, True) and planned.stored
@@ -110,7 +110,7 @@ class Graph:
                     yield from (Node(name, configuration, variant, part) for part in stage.parts(configuration, self.run))
 
     def has(self, configuration: Configuration, stage: Stage) -> bool:
-        """Return whether a stage computes results of a configuration, and no other stage gives them."""
+        """Return True if a stage computes results of a configuration, and no other stage gives them."""
         return stage.name not in configuration.provided and stage.applies(configuration, self.run)
 
     def before(self, node: Node) -> list[Node]:

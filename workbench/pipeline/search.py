@@ -17,7 +17,7 @@ from workbench.pipeline.stage_results import StageResults
 from workbench.retrieval.base import Corpus, QueryBatch, Ranking, Retriever, SearchDepth
 from workbench.retrieval.chroma_index import ensure_index
 from workbench.retrieval.filtered import search, searches
-from workbench.retrieval.fusion import fused_by_question, pooled
+from workbench.retrieval.hybrid import fused_by_question, pooled
 from workbench.retrieval.rank import tie_breakers
 from workbench.rewriting.base import ExpandedQueries
 from workbench.storage.result_store import ResultWriter, StoredResult

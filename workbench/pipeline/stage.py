@@ -89,7 +89,7 @@ class Stage(ABC):
             raise InputError(f"{cls.__name__} is a stage for an earlier Workbench", "write identity(node, run), which returns an Identity")
 
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
-        """Return whether a configuration needs the stage."""
+        """Return True if a configuration needs the stage."""
         return True
 
     def parts(self, configuration: Configuration, run: RunContext) -> Sequence[str]:
@@ -101,7 +101,7 @@ class Stage(ABC):
         return Variant()
 
     def includes(self, variant: Variant, run: RunContext) -> bool:
-        """Return whether the run needs a result for a variant, by default for all."""
+        """Return True if the run needs a result for a variant, by default for all."""
         return True
 
     def inputs_of(self, node: Node) -> tuple[str, ...]:
@@ -109,7 +109,7 @@ class Stage(ABC):
         return self.inputs
 
     def is_local(self, node: Node) -> bool:
-        """Return whether only the process that runs the sweep computes the result, since it alone has the item cache."""
+        """Return True if only the process that runs the sweep computes the result, since it alone has the item cache."""
         return self.uses_cache or self.embedder(node.configuration) is not None
 
     def identity(self, node: Node, run: RunContext) -> Identity:

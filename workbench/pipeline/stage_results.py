@@ -95,7 +95,7 @@ class StageResults:
 
     @property
     def computed(self) -> dict[str, bool]:
-        """Return whether any part of each stage was computed in this run."""
+        """True if any part of each stage was computed in this run."""
         return {stage: any(entry.computed for entry in parts.values()) for stage, parts in self._computed.items()}
 
     @property

@@ -194,7 +194,7 @@ def unknown_questions(results: StageResults, family: str) -> list[int]:
 
 
 def gives_text(responses: Responses) -> bool:
-    """Return whether any hit has a text or characters, or there is no hit at all."""
+    """Return True if any hit has a text or characters, or there is no hit at all."""
     returned = responses.table("hits")
     return returned.empty or bool(((returned["start"] >= 0) | (returned["text"] != "")).any())
 

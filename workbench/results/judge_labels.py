@@ -72,7 +72,7 @@ class LabelLine:
 
 
 def read_labels(path: Path) -> list[LabelLine]:
-    """Read a file of labels. Raises InputError with the line if it is none, or if a label is unknown."""
+    """Read a file of labels. Raises InputError with the line that is not a label, or whose label is unknown."""
     try:
         text = path.read_text("utf-8-sig")
     except FileNotFoundError:

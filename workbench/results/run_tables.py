@@ -192,7 +192,7 @@ class RunTables:
 
     @property
     def has_notebooks(self) -> bool:
-        """Whether the run has executed notebooks: a comparison of systems in Python has none."""
+        """True if the run has executed notebooks: a comparison of systems in Python has none."""
         kind: str = self.manifest["experiment"]["dataset"]["kind"]
         return kind != "python"
 

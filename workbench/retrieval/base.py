@@ -191,12 +191,12 @@ class Retriever(ModelComponent, ABC):
 
     @property
     def needs_vectors(self) -> bool:
-        """Return whether these settings need embedded and indexed chunks and queries."""
+        """True if these settings need embedded and indexed chunks and queries."""
         return self.uses_vectors
 
     @property
     def fuses(self) -> bool:
-        """Return whether rankings have `sources`: they are fused from those of several retrievers."""
+        """True if rankings have `sources`: they are fused from those of several retrievers."""
         return False
 
     @property

@@ -97,7 +97,7 @@ def index_recipe() -> dict[str, Any]:
 
 
 def is_built(folder: Path) -> bool:
-    """Return whether the folder contains a finished index. Its content is checked on opening."""
+    """Return True if the folder contains a finished index. Its content is checked on opening."""
     return (folder / MANIFEST).is_file()
 
 
@@ -302,7 +302,7 @@ def check_index(folder: Path) -> str:
         manifest = verified_index(folder)
     except ValueError as error:
         return str(error)
-    # Chroma reads only files of its own version.
+    # Chroma reads only files that the same version wrote.
     return _collection_damage(folder, manifest) if manifest.recipe == index_recipe() else ""
 
 

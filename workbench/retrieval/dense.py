@@ -52,7 +52,9 @@ def longest(vectors: Vectors) -> float:
 def nearest(queries: Vectors, corpus: Corpus, depth: tuple[int, int], length: float) -> Nearest:
     """Return the best chunks and documents of each query, as many as `depth` says. `length` bounds the vectors' lengths."""
     chunks, documents, spread = TopK(len(queries), depth[0]), TopK(len(queries), depth[1]), Spread(len(queries))
-    error = _error(queries, length)
+    # The error of a float32 product of each query with a vector of at most this length, float64 (q).
+    rounding = queries.shape[1] * 2.0**-24
+    error = np.asarray(rounding / (1 - rounding) * length * np.linalg.norm(queries.astype(np.float64), axis=1))
     # Lists of pairs take more memory than products, so process a few queries at a time.
     pairs = batching.rows(32)
     for part in batching.blocks(len(corpus.doc), min(pairs, batching.rows(4 * len(queries)))):
@@ -74,12 +76,6 @@ class _Block:
         self.starts = np.flatnonzero(np.diff(doc, prepend=-1))
         self.run = np.cumsum(np.diff(doc, prepend=-1) != 0) - 1
         self.docs = doc[self.starts]
-
-
-def _error(queries: Vectors, length: float) -> Floats:
-    """Bound the error of a float32 product of each query with a vector of at most this length: float64 (q)."""
-    rounding = queries.shape[1] * 2.0**-24
-    return np.asarray(rounding / (1 - rounding) * length * np.linalg.norm(queries.astype(np.float64), axis=1))
 
 
 def _add_candidates(chunks: TopK, documents: TopK, rows: slice, scored: tuple[Vectors, Vectors, Floats], block: _Block) -> None:

@@ -58,7 +58,7 @@ class FeedbackRewriter(Rewriter):
 
     @abstractmethod
     def fits(self, retriever: Retriever) -> bool:
-        """Return whether a retriever searches what the rewriter makes. A retriever with members is not asked, its members are."""
+        """Return True if a retriever searches what the rewriter makes. A retriever with members is not asked, its members are."""
 
     @abstractmethod
     def expand(self, queries: QueryBatch, hits: pd.DataFrame, retriever: Retriever, corpus: Corpus) -> QueryBatch:

@@ -44,7 +44,7 @@ class EnoughHits:
         return max(self.depth.documents, self.depth.slices, FIRST_K)
 
     def reached(self, hits: Sequence[TargetHit]) -> bool:
-        """Return whether no metric reads hits beyond these."""
+        """Return True if no metric reads hits beyond these."""
         places = [(self._matcher.place(hit), hit) for hit in hits]
         distinct = {(place.doc, place.start, place.end, hit.doc_id if place.doc < 0 else "") for place, hit in places}
         if len({(doc, name) for doc, _, _, name in distinct}) < self.depth.documents or len(distinct) < self.depth.slices:

@@ -27,7 +27,7 @@ _WAITS = (0.0, 0.2, 1.0)
 
 
 def is_url(place: str) -> bool:
-    """Return whether a store's place is a URL rather than a path."""
+    """Return True if a store's place is a URL rather than a path."""
     return "://" in place
 
 
@@ -49,7 +49,7 @@ class RemoteStore(Store):
         self._remote_layout_known = False
 
     def has(self, kind: str, key: str) -> bool:
-        """Return whether the entry is in the copy or under the URL."""
+        """Return True if the entry is in the copy or under the URL."""
         return super().has(kind, key) or self._manifest(kind, key) is not None
 
     def get(self, kind: str, key: str) -> StoredResult | None:
@@ -83,7 +83,7 @@ class RemoteStore(Store):
             fs.rm_file(f"{top}/{name}")
 
     def has_mark(self, name: str) -> bool:
-        """Return whether the store has the empty file."""
+        """Return True if the store has the empty file."""
         with self._reached() as (fs, top):
             return bool(fs.exists(f"{top}/{name}"))
 

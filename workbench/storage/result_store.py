@@ -143,7 +143,7 @@ class Store:
         self._layout_known = False
 
     def has(self, kind: str, key: str) -> bool:
-        """Return whether the store has the entry, and nothing is lacking in it. Its content is checked on reading."""
+        """Return True if the store has the entry, and nothing is lacking in it. Its content is checked on reading."""
         folder = self.root / kind / key
         return (folder / MANIFEST).is_file() and not (folder / _INCOMPLETE).exists()
 

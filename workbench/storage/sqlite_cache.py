@@ -187,7 +187,7 @@ def use_wal(connection: sqlite3.Connection) -> None:
 
 
 def is_damage(error: Exception) -> bool:
-    """Return whether an error means that the file is damaged, rather than locked or unreachable.
+    """Return True if an error means that the file is damaged, rather than locked or unreachable.
 
     Damage has many codes: SQLITE_CORRUPT, SQLITE_NOTADB, and SQLITE_ERROR for a table or a column whose name has changed.
     """
@@ -250,7 +250,7 @@ def prepare(connection: sqlite3.Connection, path: Path, cache: CacheFormat) -> N
 
 
 def has_table(connection: sqlite3.Connection, name: str) -> bool:
-    """Return whether a cache has a table."""
+    """Return True if a cache has a table."""
     return bool(connection.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (name,)).fetchone())
 
 

@@ -82,7 +82,7 @@ def replies_of(
 
 
 class _TargetAsking:
-    """Requests by their keys that are made at once, on an event loop in a thread: a notebook has a loop of its own."""
+    """Requests by their keys that are made at once, on an event loop in a thread: a notebook has its own loop."""
 
     def __init__(self, target: Target, requests: Mapping[str, TargetRequest], resources: TargetResources, answered: bool) -> None:
         self._target, self._requests, self._resources = target, requests, resources

@@ -65,7 +65,7 @@ class System:
 
     @property
     def asks_deeper(self) -> bool:
-        """Return whether a search returns more than k hits where metrics read more. Otherwise those beyond k are dropped."""
+        """True if a search returns more than k hits where metrics read more. Otherwise those beyond k are dropped."""
         return False
 
     async def search(self, query: Query, k: int) -> Sequence[TargetHit]:
@@ -128,32 +128,32 @@ class Target(Component, ABC):
 
     @property
     def searches(self) -> bool:
-        """Return whether the target can search."""
+        """True if the target can search."""
         return "search" in self.roles
 
     @property
     def answers(self) -> bool:
-        """Return whether the target can answer."""
+        """True if the target can answer."""
         return "answer" in self.roles
 
     @property
     def takes_context(self) -> bool:
-        """Return whether the target can answer from a given context."""
+        """True if the target can answer from a given context."""
         return "context" in self.roles
 
     @property
     def ingests(self) -> bool:
-        """Return whether the target takes documents. It then gets those of the dataset before it is asked."""
+        """True if the target takes documents. It then gets those of the dataset before it is asked."""
         return "ingest" in self.roles
 
     @property
     def gives_text(self) -> bool:
-        """Return whether hits can have text or positions. A target that gives only ids is not scored on chunks."""
+        """True if hits can have text or positions. A target that gives only ids is not scored on chunks."""
         return True
 
     @property
     def unpriced(self) -> bool:
-        """Return whether the target lets Workbench call a model that may cost money and has no prices."""
+        """True if the target lets Workbench call a model that may cost money and has no prices."""
         return False
 
     def secrets(self) -> tuple[str, ...]:

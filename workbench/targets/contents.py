@@ -16,7 +16,7 @@ _MARKS = frozenset({"type", "text", "thought"})
 
 
 def is_content(value: object) -> bool:
-    """Return whether a value is a list of parts, of which at least one is more than a text."""
+    """Return True if a value is a list of parts, of which at least one is more than a text."""
     if not isinstance(value, list) or not all(isinstance(part, str | Mapping) for part in value):
         return False
     return any(isinstance(part, Mapping) for part in value) and all(isinstance(part, str) or _MARKS & part.keys() for part in value)
@@ -41,7 +41,7 @@ def _parts_of(part: Any) -> Sequence[Any]:
 
 
 def check_answer(text: str, finish: object, message: Mapping[str, Any]) -> bool | None:
-    """Return whether the token limit cut off an answer, None if there is no reason why it ended. `message` has the fields beside the text.
+    """Return True if the token limit cut off an answer, None if there is no reason why it ended. `message` has the fields beside the text.
 
     An empty text is an answer only if the reply is complete and has nothing in its place. Raises TargetError with the reason why a reply is no
     answer, and BrokenOffError if another try may have one.
@@ -68,7 +68,7 @@ def read(value: object, *names: str) -> Any:
 
 
 def has(value: object, name: str) -> bool:
-    """Return whether a mapping has the key, or another value the attribute."""
+    """Return True if a mapping has the key, or another value the attribute."""
     return name in value if isinstance(value, Mapping) else hasattr(value, name)
 
 

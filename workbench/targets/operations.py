@@ -97,7 +97,7 @@ class DocumentsOperation(Operation):
 
     @property
     def many(self) -> bool:
-        """Return whether a request has many documents."""
+        """True if a request has many documents."""
         return bool(self.named & set(DOCUMENTS_SLOTS))
 
     def read(self, reply: JsonValue) -> bool:
@@ -108,7 +108,7 @@ class DocumentsOperation(Operation):
 
     @property
     def mixed(self) -> bool:
-        """Return whether the template has slots of one document and of many."""
+        """True if the template has slots of one document and of many."""
         return self.many and bool(self.named & set(DOCUMENT_SLOTS))
 
 
@@ -122,7 +122,7 @@ class ReadyOperation(Operation):
     seconds: float = Field(default=120, gt=0, le=86_400, description="How long to wait for it.")
 
     def read(self, reply: JsonValue) -> bool:
-        """Return whether the documents can be found."""
+        """Return True if the documents can be found."""
         return any(same_json(value, self.equals) for value in find(self.path, reply))
 
     @property
@@ -259,7 +259,7 @@ class TemplateTarget(Target, ABC):
 
     @property
     def gives_text(self) -> bool:
-        """Return whether the paths of hits or sources include texts or positions."""
+        """True if the paths of hits or sources include texts or positions."""
         replies = [operation.reply for operation in self.operations.values() if isinstance(operation, SearchOperation | AnswerOperation)]
         hits = [reply.sources if isinstance(reply, AnswerPaths) else reply for reply in replies]
         return any(paths.gives_text for paths in hits if paths)

@@ -89,7 +89,7 @@ def find_list(paths: Paths, value: JsonValue, of: str = "the reply") -> list[Jso
 
 
 def _finds_no_item(path: str, value: JsonValue) -> bool:
-    """Return whether a path finds nothing because a list is empty or a filter matches no item, not because a key is missing."""
+    """Return True if a path finds nothing because a list is empty or a filter matches no item, not because a key is missing."""
     env, segments = compiled_path(path).env, compiled_path(path).segments
     if not isinstance(value, dict | list):
         return False

@@ -89,7 +89,7 @@ class HitPaths(PathSettings):
 
     @property
     def gives_text(self) -> bool:
-        """Return whether hits can have text or positions."""
+        """True if hits can have text or positions."""
         return self.text is not None or (self.start is not None and self.end is not None)
 
     def read(self, reply: JsonValue) -> list[TargetHit]:
@@ -97,7 +97,7 @@ class HitPaths(PathSettings):
         return [] if self.nothing_found(reply) else self.found(reply)
 
     def nothing_found(self, reply: JsonValue) -> bool:
-        """Return whether a reply has a sign that nothing was found. Raises TargetError for a sign of a failure."""
+        """Return True if a reply has a sign that nothing was found. Raises TargetError for a sign of a failure."""
         for sign in self.degraded:
             sign.check(reply)
         return any(sign.seen(reply) for sign in self.empty)
@@ -214,7 +214,7 @@ class AnswerPaths(PathSettings):
 
 
 def same_json(value: JsonValue, mark: JsonValue) -> bool:
-    """Return whether two JSON values are equal. true is not 1."""
+    """Return True if two JSON values are equal. true is not 1."""
     # True equals 1 in Python.
     return value == mark and isinstance(value, bool) == isinstance(mark, bool)
 

@@ -64,7 +64,7 @@ def markdown_parts(text: str) -> Iterator[tuple[list[Token], list[int]]]:
 
 
 def is_heading(tokens: Sequence[Token], index: int) -> bool:
-    """Return whether a token opens a heading of the document itself, not of a quotation or list item."""
+    """Return True if a token opens a heading of the document itself, not of a quotation or list item."""
     # A heading of several lines is a paragraph of plain text above a rule of dashes.
     token = tokens[index]
     return token.type == "heading_open" and token.level == 0 and "\n" not in tokens[index + 1].content

@@ -120,7 +120,8 @@ class _WordPart:
         self._move_text_boxes()
         self._count_graphics()
         self._write_small_parts()
-        self._unwrap()
+        for element in reversed(list(all_named(self._root, *_AROUND))):
+            replace(element, list(element))
         self._mark_struck()
         self._write_labels()
         self._count_others()
@@ -186,10 +187,6 @@ class _WordPart:
             self._unread["embedded document"] += 1
             remove(element)
 
-    def _unwrap(self) -> None:
-        for element in reversed(list(all_named(self._root, *_AROUND))):
-            replace(element, list(element))
-
     def _mark_struck(self) -> None:
         """Give struck text the one property that mammoth reads."""
         for run in list(all_named(self._root, "w:r")):
@@ -245,7 +242,7 @@ class _WordPart:
 
 
 def _is_set(run: Any, styles: frozenset[str], *names: str) -> bool:
-    """Return whether a run has one of some properties, itself or by one of the `styles` that have it."""
+    """Return True if a run has one of some properties, itself or by one of the `styles` that have it."""
     properties = child_of(run, "w:rPr")
     if own := children_of(properties, *names):
         return any(map(_is_on, own))

@@ -56,13 +56,13 @@ def code_lines(lines: Sequence[PrintedLine]) -> frozenset[int]:
 
 
 def _inside(above: PrintedLine, line: PrintedLine) -> bool:
-    """Return whether a line continues the sentence of the line above it."""
+    """Return True if a line continues the sentence of the line above it."""
     near = above.page == line.page and 0 < above.bottom - line.bottom <= _WITHIN * max(line.height, above.height)
     return near and abs(above.left - line.left) < _SAME_EDGE and not re.search(r"[.!?:]$", above.text)
 
 
 def goes_on(last: PrintedLine, line: PrintedLine) -> bool:
-    """Return whether a line of code belongs to the listing that ends with another one, on this page or the one before."""
+    """Return True if a line of code belongs to the listing that ends with another one, on this page or the one before."""
     return last.page != line.page or abs(last.bottom - line.bottom) <= _APART * max(last.height, line.height)
 
 
@@ -161,7 +161,7 @@ def _may_head(line: PrintedLine) -> bool:
 
 
 def _bold_heading(lines: Sequence[PrintedLine], number: int, body: float) -> bool:
-    """Return whether a bold line of usual height is alone above text that is not bold."""
+    """Return True if a bold line of usual height is alone above text that is not bold."""
     line = lines[number]
     if not line.bold or line.height < 0.95 * body or not _may_head(line) or not (line.text[0].isupper() or line.text[0].isdigit()):
         return False
@@ -172,7 +172,7 @@ def _bold_heading(lines: Sequence[PrintedLine], number: int, body: float) -> boo
 
 
 def _continues(block: _PrintedBlock, line: PrintedLine, level: int) -> bool:
-    """Return whether a line goes on with the block before it."""
+    """Return True if a line goes on with the block before it."""
     if block.code:
         return False
     last, distance = block.last, block.last.bottom - line.bottom

@@ -109,7 +109,7 @@ def _is_no_character(code: int) -> bool:
 
 
 def _is_odd(text: Any, index: int, code: int) -> bool:
-    """Return whether a code without a Unicode map is no letter: numbers of glyphs begin with 1, and reach far in an embedded font."""
+    """Return True if a code without a Unicode map is no letter: numbers of glyphs begin with 1, and reach far in an embedded font."""
     from pypdfium2 import raw
 
     if code < 32 or 0x7F <= code < 0xA0:

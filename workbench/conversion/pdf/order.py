@@ -63,13 +63,15 @@ class _Order:
         """Return the edges of a line. A short one below another of its paragraph is nearly as wide as a usual line."""
         left, right = float(self._lefts[number]), float(self._rights[number])
         before, widest = number - 1, left + _SHORT * float(self._heights[number])
-        if before >= 0 and right < widest and self._middles[before] > self._middles[number] and self._continues(before, number):
+        if (
+            before >= 0
+            and right < widest
+            and self._middles[before] > self._middles[number]
+            and self._lines[before].bold == self._lines[number].bold
+            and abs(float(self._lefts[before]) - left) < _SAME_EDGE
+        ):
             return left, max(right, min(widest, float(self._rights[before])))
         return left, right
-
-    def _continues(self, before: int, number: int) -> bool:
-        same = self._lines[before].bold == self._lines[number].bold
-        return same and abs(float(self._lefts[before] - self._lefts[number])) < _SAME_EDGE
 
     def lines(self) -> list[PrintedLine]:
         """Return the lines in the order of the content, each after those that are above it."""

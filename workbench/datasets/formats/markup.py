@@ -215,7 +215,7 @@ def walk(root: Tag, dropped: Collection[str] = (), tables: Tables | None = None)
 
 
 def _is_whole(tag: Tag, tables: Tables) -> bool:
-    """Return whether a tag becomes one block instead of one for each tag inside it."""
+    """Return True if a tag becomes one block instead of one for each tag inside it."""
     return tag.name == "pre" or id(tag) in tables
 
 
@@ -247,7 +247,7 @@ class _TableScan:
     cell: Tag | None = None
 
     def is_simple(self) -> bool:
-        """Return whether the table has two or more rows and columns, no joined cells, and only text in its cells."""
+        """Return True if the table has two or more rows and columns, no joined cells, and only text in its cells."""
         return self.plain and len(self.rows) > 1 and len(self.rows[0]) > 1 and len({len(row) for row in self.rows}) == 1
 
     def take(self, event: str, tag: Tag) -> None:
@@ -260,14 +260,12 @@ class _TableScan:
             self.row = tag
             self.rows.append([])
         elif tag.name in ("td", "th"):
-            self.plain = self.plain and self.row is not None and not _joined(tag)
+            self.plain = (
+                self.plain and self.row is not None and all(str(tag.get(span, "1")).strip() in ("1", "") for span in ("rowspan", "colspan"))
+            )
             self.cell = tag
             if self.row is not None:
                 self.rows[-1].append(tag)
-
-
-def _joined(cell: Tag) -> bool:
-    return any(str(cell.get(span, "1")).strip() not in ("1", "") for span in ("rowspan", "colspan"))
 
 
 @dataclass

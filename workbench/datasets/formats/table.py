@@ -14,9 +14,9 @@ from workbench.datasets.draft import DatasetDraft
 from workbench.datasets.fields import VARIANTS
 from workbench.datasets.files import FileAccess, find_in, require, without_documents
 from workbench.datasets.formats.documents import documents_of, read_documents
+from workbench.datasets.formats.golden import FIELDS, REFUSED, read_questions
 from workbench.datasets.formats.table_rows import SUFFIXES, check_columns, read_rows
 from workbench.datasets.lines import parse_json, reason
-from workbench.datasets.questions import FIELDS, REFUSED, read_questions
 from workbench.errors import InputError
 
 QUESTIONS = tuple(f"questions{suffix}" for suffix in SUFFIXES)

@@ -59,7 +59,7 @@ def read_metadata(raw: bytes) -> Any:
 
 
 def is_table(path: Path) -> bool:
-    """Return whether a file is a table, judging by its name."""
+    """Return True if a file is a table, judging by its name."""
     return path.suffix.lower() in SUFFIXES
 
 

@@ -13,8 +13,18 @@ from workbench.core import batching
 from workbench.core.fingerprint import fingerprint
 from workbench.core.formatting import listed
 from workbench.core.progress import ProgressBar
-from workbench.embedding.chunk_encoder import ChunkEncoder, EncoderChunks, EncodingPlan, PeerTables, plan_texts
-from workbench.embedding.embed import KEY, EmbeddedTexts, VectorBuffer, read, unit_fault
+from workbench.embedding.embed import (
+    KEY,
+    ChunkEncoder,
+    EmbeddedTexts,
+    EncoderChunks,
+    EncodingPlan,
+    PeerTables,
+    VectorBuffer,
+    plan_texts,
+    read,
+    unit_fault,
+)
 from workbench.embedding.late.windows import Frame, Pool, frame_of, window_starts
 from workbench.embedding.openvino_conversion import UnpreparedModelError
 from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder

@@ -79,7 +79,7 @@ def embedder_identity(embedder: Embedder) -> str:
 
 
 def can_use_store(outputs: Path, store: str, mark: str) -> bool:
-    """Return whether this process can write the driver's store, and also the outputs unless the store has a URL."""
+    """Return True if this process can write the driver's store, and also the outputs unless the store has a URL."""
     if is_url(store):
         return RemoteStore(store, mirror_of(store)).has_mark(mark)
     folders = (Path(store), outputs)

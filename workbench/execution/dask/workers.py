@@ -75,7 +75,7 @@ class TaskQueue:
         return task
 
     def alone(self, name: str) -> bool:
-        """Return whether a task started with no other task on the workers."""
+        """Return True if a task started with no other task on the workers."""
         return name in self._alone
 
     def suspect(self, name: str) -> None:

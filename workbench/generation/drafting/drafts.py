@@ -128,7 +128,7 @@ def draft_questions(documents: Sequence[Document], wanted: int, known: Sequence[
 
 
 def _is_common(plain: str, inside: Collection[str], language: Language) -> bool:
-    """Return whether the first word of a sentence is no name, by the words that are `inside` of sentences."""
+    """Return True if the first word of a sentence is no name, by the words that are `inside` of sentences."""
     first, *others = plain.split()
     if first.lower() in inside or first.lower() in function_words(language):
         return True
@@ -143,7 +143,7 @@ def _candidates(corpus: _Corpus) -> Iterator[_DraftCandidate]:
 
 
 def _is_understood(phrasing: Phrasing, statement: Statement) -> bool:
-    """Return whether the question and its evidence need no other sentence. Evidence of a heading is its whole section."""
+    """Return True if the question and its evidence need no other sentence. Evidence of a heading is its whole section."""
     alone = answers(statement.plain) if phrasing.rule in _WHOLE else stands_alone(statement.plain)
     return alone and can_be_asked(phrasing.question)
 

@@ -142,7 +142,7 @@ def _definition(text: str, common: bool) -> Iterator[Phrasing]:
 
 
 def _is_term(subject: str) -> bool:
-    """Return whether a subject may be a term that needs a definition: no action, no set, and no `the` with a single word."""
+    """Return True if a subject may be a term that needs a definition: no action, no set, and no `the` with a single word."""
     parts = subject.split()
     single = parts[0] in ("the", "our", "your", "their") and len(parts) == 2
     return (

@@ -1,4 +1,4 @@
-"""Whether a statement or a question is understood without the sentences and the layout around it."""
+"""Tests of statements and questions that must be understood without the sentences and the layout around them."""
 
 import re
 
@@ -31,20 +31,20 @@ def sentence_start(text: str, start: int, end: int) -> int:
 
 
 def is_prose(text: str) -> bool:
-    """Return whether a slice of a document is running text: no columns and no tags of HTML."""
+    """Return True if a slice of a document is running text: no columns and no tags of HTML."""
     return not _COLUMNS.search(text) and not _REMAINS.search(text)
 
 
 def stands_alone(plain: str) -> bool:
-    """Return whether a sentence says by itself what it is about."""
+    """Return True if a sentence says by itself what it is about."""
     return not _POINTING.search(plain) and not _BEGINS.search(plain)
 
 
 def can_be_asked(question: str) -> bool:
-    """Return whether a question is one sentence of words that names what it is about."""
+    """Return True if a question is one sentence of words that names what it is about."""
     return not _POINTING.search(question) and not _SYMBOLS.search(question)
 
 
 def answers(plain: str) -> bool:
-    """Return whether the first sentence of a section does not put off the question in its heading."""
+    """Return True if the first sentence of a section does not put off the question in its heading."""
     return not _DEFERRED.search(plain)

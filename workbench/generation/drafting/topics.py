@@ -39,5 +39,5 @@ def topic_of(statement: Statement, language: Language, times: Callable[[str], in
 
 
 def _is_topic(run: Sequence[str]) -> bool:
-    """Return whether words are probably about something: several, a long one or one with a capital, which a verb seldom is."""
+    """Return True if words are probably about something: several, a long one or one with a capital, which a verb seldom is."""
     return len(run) > 1 or (bool(run) and (len(run[0]) >= _LONG or run[0][0].isupper()))

@@ -255,7 +255,7 @@ CUT_REASONING = _no_answer("length", reasoned=True)
 
 
 def has_reasoning(message: Mapping[str, Any]) -> bool:
-    """Return whether a message has reasoning in a separate field or part."""
+    """Return True if a message has reasoning in a separate field or part."""
     content = message.get("content")
     parts = content if isinstance(content, list) else []
     return any(message.get(name) for name in _REASONING) or any(isinstance(part, dict) and _is_reasoning(part) for part in parts)
@@ -326,7 +326,7 @@ def _unopened_end(text: str) -> re.Match[str] | None:
 
 
 def _tells_of(text: str, end: re.Match[str]) -> bool:
-    """Return whether the end of reasoning is a word in a text that only tells of such marks, as does their beginning before it."""
+    """Return True if the end of reasoning is a word in a text that only tells of such marks, as does their beginning before it."""
     name = next((group for group in end.groups() if group), "")
     if not name or _on_own_line(text, *end.span()):
         return False

@@ -38,7 +38,7 @@ class TextCode:
         return self._spans[place - 1] if place and self._spans[place - 1][1] > mark.start() else None
 
     def hides(self, end: re.Match[str]) -> bool:
-        """Return whether the end of a thought is in code, and not behind code of the thought that was never closed.
+        """Return True if the end of a thought is in code, and not behind code of the thought that was never closed.
 
         It is behind such code if the marks of code before it and those after it pair no worse apart than together.
         """

@@ -136,7 +136,7 @@ def _declared(place: Mapping[str, Any], nothing: bool) -> Any:
 
 
 def _says(value: Any) -> bool:
-    """Return whether the value of a field for errors is one."""
+    """Return True if the value of a field for errors is one."""
     if isinstance(value, Mapping):
         return any(map(_says, value.values()))
     return bool(value) and str(value).strip().lower() not in _NO_ERRORS

@@ -282,7 +282,7 @@ def window_tests(table: pd.DataFrame, period: tuple[int, int], level: float, enc
         return [], "no week after the reference period is over"
     if len(reference) < 2 * FEWEST:
         return [], f"the reference period has questions of {plural(len(reference), 'user')}, and a test needs {2 * FEWEST}"
-    # Their mean is the direction, and the others are compared: a vector is closer to the mean of its own sample.
+    # Their mean is the direction, and the others are compared: a vector is closer to the mean of the sample that contains it.
     vectors = _vectors(table["query"].iloc[reference], encode)
     direction, compared = vectors[::2].mean(axis=0), vectors[1::2]
     found, most = [], 0

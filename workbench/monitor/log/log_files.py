@@ -284,7 +284,7 @@ def compact(folder: str | os.PathLike[str], *, idle_seconds: float = 60) -> Comp
 
 
 def _compacted(segment: Path, idle_seconds: float) -> list[Path]:
-    """Write the rows of a segment to a parquet file, if there is none, and delete the segment. Returns the file if it is new."""
+    """Write the rows of a segment to a parquet file unless it exists, and delete the segment. Returns the file if it is new."""
     with opened(segment) as stream:
         fcntl.flock(stream.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
         target = segment.with_name(compacted_name(segment.name, segment.stat().st_size))

@@ -67,7 +67,7 @@ class ExplanationsStage(Stage):
     }
 
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
-        """Return whether the run has a primary metric. A run that only screens explains nothing."""
+        """Return True if the run has a primary metric. A run that only screens explains nothing."""
         return run.primary is not None
 
     def identity(self, node: Node, run: RunContext) -> Identity:
@@ -112,7 +112,7 @@ class ChunkFaultsStage(Stage):
     tables: ClassVar[TableMakers] = {SCHEMAS["chunk_faults"]: _faults_table}
 
     def applies(self, configuration: Configuration, run: RunContext) -> bool:
-        """Return whether the run has a primary metric, which one that only screens lacks, and Workbench has split the documents."""
+        """Return True if the run has a primary metric, which one that only screens lacks, and Workbench has split the documents."""
         return run.primary is not None and "chunks" not in configuration.provided
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:

@@ -14,7 +14,7 @@ from workbench.pipeline.stage import Identity, Inputs, Node, Stage, TableMakers
 from workbench.pipeline.stage_results import StageResults
 from workbench.retrieval.base import Ranking
 from workbench.retrieval.chroma_index import folder_bytes
-from workbench.retrieval.fusion import CONSTANT, POOL
+from workbench.retrieval.hybrid import CONSTANT, POOL
 from workbench.retrieval.rank import SEED
 from workbench.rewriting.base import TextRewriter
 from workbench.schemas import SCHEMAS

@@ -47,7 +47,7 @@ class ScoresStage(Stage):
         return tuple(name for name in self.inputs if name in wanted)
 
     def is_local(self, node: Node) -> bool:
-        """Return whether the metric may embed texts of answers."""
+        """Return True if the metric may embed texts of answers."""
         return Metric.parse(node.part).of_answers
 
     def identity(self, node: Node, run: RunContext) -> Identity:

@@ -7,8 +7,7 @@ from functools import partial
 import pandas as pd
 
 from workbench.embedding.base import Embedder
-from workbench.embedding.chunk_encoder import EncoderChunks
-from workbench.embedding.embed import check_sealed, embed
+from workbench.embedding.embed import EncoderChunks, check_sealed, embed
 from workbench.embedding.registry import chunk_encoder
 from workbench.errors import RunError
 from workbench.pipeline.configuration import Configuration
@@ -120,5 +119,5 @@ class IndexStage(Stage):
         """Do nothing, since `obtain` builds the index in its own folder."""
 
     def is_stored(self, key: str, run: RunContext) -> bool:
-        """Return whether the index is finished. Always true for a store under a URL, where the stage that reads an index builds it."""
+        """Return True if the index is finished. Always true for a store under a URL, where the stage that reads an index builds it."""
         return bool(run.workspace.url) or is_built(run.workspace.indexes / key)

@@ -35,18 +35,18 @@ class CallableInterface:
 
     @property
     def takes_mapping(self) -> bool:
-        """Return whether the function is a runnable's, whose single argument contains a context too."""
+        """True if the function is a runnable's, whose single argument contains a context too."""
         return getattr(self.function, "__name__", "") == "invoke"
 
     @property
     def takes_number(self) -> bool:
-        """Return whether the function is given the number of hits, by whatever name."""
+        """True if the function is given the number of hits, by whatever name."""
         parameters = parameters_of(self.function)
         question = _question(parameters)
         return not parameters or bool(_named(parameters, _K, question) or _second(parameters, question))
 
     def takes(self, role: Literal["k", "context"]) -> bool:
-        """Return whether the function has a parameter for the number of hits, or for a context."""
+        """Return True if the function has a parameter for the number of hits, or for a context."""
         return any(name in parameters_of(self.function) for name in (_K if role == "k" else _CONTEXT))
 
     def arguments(
@@ -92,12 +92,12 @@ def parameters_of(function: object) -> Mapping[str, inspect.Parameter]:
 
 
 def is_needed(parameter: inspect.Parameter) -> bool:
-    """Return whether a call must give a parameter."""
+    """Return True if a call must give a parameter."""
     return parameter.default is parameter.empty and parameter.kind not in _VARIABLE
 
 
 def is_factory(value: object) -> bool:
-    """Return whether a value is a class, or a function without parameters, which returns the object to call."""
+    """Return True if a value is a class, or a function without parameters, which returns the object to call."""
     if inspect.isclass(value):
         return True
     try:
@@ -131,7 +131,7 @@ def methods_of(value: object) -> set[str]:
 
 
 def takes_query_bundle(method: object) -> bool:
-    """Return whether a method is the `retrieve` of a query engine of LlamaIndex, which takes no text."""
+    """Return True if a method is the `retrieve` of a query engine of LlamaIndex, which takes no text."""
     return "query_bundle" in list(parameters_of(method))[:2]
 
 
@@ -143,7 +143,7 @@ def _question(parameters: Mapping[str, inspect.Parameter]) -> str:
 
 
 def _is_self(parameter: inspect.Parameter) -> bool:
-    """Return whether a parameter is the object of a method that is named by its class. Methods written in C can be named so."""
+    """Return True if a parameter is the object of a method that is named by its class. Methods written in C can be named so."""
     return parameter.name == "self" and parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 

@@ -189,7 +189,7 @@ def _use(answer: object, text: str | None) -> Mapping[str, Any]:
 
 
 def _cut(value: object, text: str) -> bool | None:
-    """Return whether an answer was cut off, None if it does not say. Raises TargetError with the reason why it is no answer."""
+    """Return True if an answer was cut off, None if it does not say. Raises TargetError with the reason why it is no answer."""
     metadata, further = read(value, "response_metadata") or {}, read(value, "additional_kwargs") or {}
     finish = read(value, *FINISHES) or read(metadata, *FINISHES)
     content = read(value, *ANSWERS)

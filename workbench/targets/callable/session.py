@@ -51,7 +51,7 @@ class CallableSession(OperationSession):
 
     @property
     def asks_deeper(self) -> bool:
-        """Return whether the options say when the hits are enough."""
+        """True if the options say when the hits are enough."""
         return self.options.enough is not None
 
     async def search(self, query: Query, k: int) -> Sequence[TargetHit]:
@@ -92,7 +92,9 @@ class CallableSession(OperationSession):
 
 async def _called(label: str, call: Callable[[], Any], threads: DaemonThreads, collect: Callable[[list[Any]], object]) -> object:
     """Run a function in a thread, or a coroutine on another loop, and collect the pieces of a generator."""
-    if _is_asynchronous(call):
+    function = inspect.unwrap(call.func) if isinstance(call, functools.partial) else call
+    tests = (inspect.iscoroutinefunction, inspect.isasyncgenfunction)
+    if any(test(made) for test in tests for made in (function, vars(type(function)).get("__call__"))):
         return await threads.run_coroutine(label, lambda: _awaited(call, collect))
 
     def run() -> object:
@@ -103,12 +105,6 @@ async def _called(label: str, call: Callable[[], Any], threads: DaemonThreads, c
     if inspect.isawaitable(value) or inspect.isasyncgen(value):
         return await threads.run_coroutine(label, lambda: _awaited(lambda: value, collect))
     return value
-
-
-def _is_asynchronous(call: Callable[[], Any]) -> bool:
-    function = inspect.unwrap(call.func) if isinstance(call, functools.partial) else call
-    tests = (inspect.iscoroutinefunction, inspect.isasyncgenfunction)
-    return any(test(each) for test in tests for each in (function, vars(type(function)).get("__call__")))
 
 
 async def _awaited(call: Callable[[], Any], collect: Callable[[list[Any]], object]) -> object:

@@ -47,7 +47,7 @@ class PythonCallsTarget(Target):
 
     @property
     def takes_context(self) -> bool:
-        """Return whether the target can answer from a given context."""
+        """True if the target can answer from a given context."""
         return self.answers and self.context
 
     @property
@@ -222,7 +222,7 @@ def target_of(name: str, value: object, returns: Returns | None = None, **settin
 
 
 def _is_retriever(value: object, methods: set[str]) -> bool:
-    """Return whether an object is a retriever or a vector store of a library."""
+    """Return True if an object is a retriever or a vector store of a library."""
     return hasattr(value, "_get_relevant_documents") or "retrieve" in methods or "similarity_search" in methods
 
 

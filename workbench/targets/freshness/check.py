@@ -37,17 +37,17 @@ def seen(texts: Sequence[str], stated: Stated, part: str) -> str:
 
 
 def has_words(texts: Sequence[str], phrase: str) -> bool:
-    """Return whether texts have all words and numbers of a phrase, each in any of them."""
+    """Return True if texts have all words and numbers of a phrase, each in any of them."""
     return set(terms(phrase)) <= {term for text in texts for term in terms(text)}
 
 
 def contained(phrase: str, documents: Collection[str]) -> bool:
-    """Return whether one of the documents contains a phrase."""
+    """Return True if one of the documents contains a phrase."""
     return any(contains(text, phrase) for text in documents)
 
 
 def contains(text: str, phrase: str) -> bool:
-    """Return whether a text contains a phrase as whole words and numbers, in any case and with any blanks between the words.
+    """Return True if a text contains a phrase as whole words and numbers, in any case and with any blanks between the words.
 
     Examples
     --------

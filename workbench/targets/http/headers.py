@@ -42,12 +42,12 @@ def check_address(url: str, what: str) -> None:
 
 
 def is_secret_name(name: str) -> bool:
-    """Return whether a header or parameter of this name usually has a secret."""
+    """Return True if a header or parameter of this name usually has a secret."""
     return bool(_SECRET_NAME.search(name))
 
 
 def has_secret(name: str, value: object) -> bool:
-    """Return whether a setting of this name seems to have a secret as its value, which no words and slots are."""
+    """Return True if a setting of this name seems to have a secret as its value, which no words and slots are."""
     return is_secret_name(name) and isinstance(value, str) and "{" not in value and bool(secrets_in(value))
 
 

@@ -81,7 +81,7 @@ class Requester:
         return "/".join(self.address.split("/")[:3])
 
     async def ask(self, client: AsyncClient, slots: Slots, read: Callable[[Response], Awaitable[T]]) -> tuple[T, float]:
-        """Return what is read from the reply, and the seconds of the try that succeeded. Raises TargetError with one line, without secrets."""
+        """Return the values read from the reply, and the seconds of the try that succeeded. Raises TargetError with one line, without secrets."""
         try:
             return await self._with_retries(client, slots, read)
         except TargetError as error:
@@ -283,7 +283,11 @@ class HttpSession(TemplateSession):
                 if error := reported_error(reply):
                     raise ReportedError(*error) from None
                 raise
-            if error := _reported(reply, value):
+            # An error that a reply declares beside an answer, or beside no hits. Beside hits it leaves these.
+            error = reported_error(reply) if value == [] else None
+            if isinstance(value, Answer):
+                error = reported_error(reply, nothing=not value.text.strip()) or error_in_text(value.text)
+            if error:
                 raise ReportedError(*error)
             return value
 
@@ -291,10 +295,3 @@ class HttpSession(TemplateSession):
         client = self._clients[requester.server]
         value, seconds = await requester.ask(client, {**values, **self._slots}, read)
         return replace(value, seconds=seconds) if isinstance(value, Answer) else value
-
-
-def _reported(reply: JsonValue, value: object) -> tuple[int, bytes] | None:
-    """Return the error that a reply declares beside an answer, or beside no hits. Beside hits it leaves these."""
-    if isinstance(value, Answer):
-        return reported_error(reply, nothing=not value.text.strip()) or error_in_text(value.text)
-    return reported_error(reply) if value == [] else None

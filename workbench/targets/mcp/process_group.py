@@ -1,4 +1,4 @@
-"""Run a program in a process group of its own, and end what is left of the group when the program, or the run that started it, has ended.
+"""Run a program in a separate process group, and end what is left of the group when the program, or the run that started it, has ended.
 
 The transport of an MCP server starts this file as a script, which imports nothing else. A server may start processes that do not end with it, and a
 run that is killed cannot end a server that hangs.

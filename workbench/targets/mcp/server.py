@@ -101,7 +101,7 @@ class ServerLink:
             yield streams
 
 
-# Stopping a process takes at most 6.5 seconds: what it has not read, an end of its own, SIGTERM, SIGKILL.
+# Stopping a process takes at most 6.5 seconds: the input that it has not read, its own end, SIGTERM, SIGKILL.
 _CLOSING = 15
 
 
@@ -140,11 +140,11 @@ class McpConnection:
 
     @property
     def one_at_a_time(self) -> bool:
-        """Return whether requests of the server do not say which call they belong to."""
+        """True if requests of the server do not say which call they belong to."""
         return self.client.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS
 
     def lost(self, error: Exception) -> bool:
-        """Return whether an error of a call means that no further call can succeed."""
+        """Return True if an error of a call means that no further call can succeed."""
         if self._task.done() or self._ended.is_set() or isinstance(error, anyio.ClosedResourceError | anyio.BrokenResourceError):
             return True
         return isinstance(error, MCPError) and error.code == CONNECTION_CLOSED

@@ -77,7 +77,7 @@ class McpReadyTool(ReadyOperation, McpTool):
     """A tool that is called until a value of its reply says that documents can be found."""
 
     def read(self, reply: JsonValue) -> bool:
-        """Return whether a reply has the value. A server without structured content writes a value such as `true` as a text."""
+        """Return True if a reply has the value. A server without structured content writes a value such as `true` as a text."""
         return super().read(reply) or json.dumps(self.equals) in find(self.path, reply)
 
     @property
@@ -217,7 +217,7 @@ class McpSettings(TemplateTarget, ABC):
 
     @property
     def unpriced(self) -> bool:
-        """Return whether the model of `sampling` may cost money and has no prices."""
+        """True if the model of `sampling` may cost money and has no prices."""
         return self.sampling is not None and (client := self.sampling.client()).billed and client.cost(0, 0) is None
 
     @property

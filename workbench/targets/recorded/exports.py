@@ -73,18 +73,18 @@ class RecordedResponses(OperationSession):
     # Computed once, since a file can have a million hits.
     @cached_property
     def searches(self) -> bool:
-        """Return whether hits are recorded."""
+        """True if hits are recorded."""
         return self.found_only or any(result.hits is not None for result in self.all)
 
     @cached_property
     def answers(self) -> bool:
-        """Return whether answers are recorded. A column that is empty throughout was not asked for."""
+        """True if answers are recorded. A column that is empty throughout was not asked for."""
         answers = [result.answer for result in self.all if result.answer]
         return any(answer.text.strip() or answer.refused for answer in answers)
 
     @cached_property
     def gives_text(self) -> bool:
-        """Return whether a hit has a text or a position."""
+        """True if a hit has a text or a position."""
         return any(hit.text is not None or hit.start is not None for result in self.all for hit in result.hits or ())
 
     @property

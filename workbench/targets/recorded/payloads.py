@@ -212,7 +212,7 @@ def _literal(text: str, name: str) -> Any:
 
 
 def _joined(text: str) -> bool:
-    """Return whether two texts follow each other without a comma."""
+    """Return True if two texts follow each other without a comma."""
     if not re.search(r"""['"]\s+\w*['"]""", text):
         return False
     kinds = [token.type for token in tokenize.generate_tokens(io.StringIO(text).readline) if token.type != tokenize.NL]

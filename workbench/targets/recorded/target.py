@@ -51,18 +51,14 @@ def own_results(rows: Rows, draft: DatasetDraft) -> Iterator[RecordedResponse]:
         if fault := _fault(row):
             draft.fault(where, fault)
         elif row.get("condition", RETRIEVED) == RETRIEVED:
-            yield _result(row, where)
-
-
-def _result(row: Mapping[str, Any], where: str) -> RecordedResponse:
-    hits, sources = (tuple(map(_hit, row[key])) if row.get(key) is not None else None for key in ("hits", "sources"))
-    answer = None
-    if "answer" in row:
-        # Without sources, what was found is what the answer was made from.
-        used = hits if sources is None else sources
-        confidence, truncated = row.get("confidence"), row.get("truncated")
-        answer = Answer(text=row["answer"], sources=used, refused=refused_of(row), confidence=confidence, truncated=truncated)
-    return RecordedResponse(where, row.get("query_id"), row.get("query"), hits, answer)
+            hits, sources = (tuple(map(_hit, row[key])) if row.get(key) is not None else None for key in ("hits", "sources"))
+            answer = None
+            if "answer" in row:
+                # Without sources, what was found is what the answer was made from.
+                used = hits if sources is None else sources
+                confidence, truncated = row.get("confidence"), row.get("truncated")
+                answer = Answer(text=row["answer"], sources=used, refused=refused_of(row), confidence=confidence, truncated=truncated)
+            yield RecordedResponse(where, row.get("query_id"), row.get("query"), hits, answer)
 
 
 def _hit(value: Mapping[str, Any] | str) -> TargetHit:
@@ -258,13 +254,13 @@ class RecordedTarget(Target):
 
     @property
     def roles(self) -> Collection[str]:
-        """Return whether the file has hits and answers."""
+        """True if the file has hits and answers."""
         results = self._results()
         return [role for role, given in (("search", results.searches), ("answer", results.answers)) if given]
 
     @property
     def gives_text(self) -> bool:
-        """Return whether a hit in the file has a text or a position."""
+        """True if a hit in the file has a text or a position."""
         return self._results().gives_text
 
     def check(self) -> None:

@@ -128,7 +128,7 @@ def _causes(
 
 
 def _label(asked: Query, label: float, text: AnswerText, condition: str) -> bool | None:
-    """Return whether an answer is known to be right without a judge, None if it is not known."""
+    """Return True if an answer is known to be right without a judge, None if it is not known."""
     if condition in WITHHELD:
         # Only a refusal is right.
         return None

@@ -56,7 +56,7 @@ TraceRecord = TraceSpan | TraceEvent
 
 
 def is_otlp(value: Mapping[str, Any]) -> bool:
-    """Return whether a JSON object is a request, or a line of a file, of traces or logs."""
+    """Return True if a JSON object is a request, or a line of a file, of traces or logs."""
     return "resourceSpans" in value or "resourceLogs" in value
 
 

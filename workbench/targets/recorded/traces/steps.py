@@ -198,7 +198,11 @@ def step_of(span: TraceSpan) -> TraceStep:
         error=_failure(span) if failed else "",
         facts=_facts(attributes, reply),
         versions=_versions(attributes, kind),
-        evaluations=tuple(_evaluations(span, attributes)),
+        evaluations=(
+            *(evaluation_of(event.attributes) for event in span.events if event.name == EVALUATION),
+            *_annotations(attributes, ""),
+            *_annotations(attributes, "trace."),
+        ),
         of_session=tuple(_annotations(attributes, "session.")),
         fault=fault,
         lists="openinference.span.kind" in flat,
@@ -208,7 +212,7 @@ def step_of(span: TraceSpan) -> TraceStep:
 
 
 def records_call(event: TraceEvent) -> bool:
-    """Return whether an event has the attributes or a message of a model call."""
+    """Return True if an event has the attributes or a message of a model call."""
     return event.name == _CALL_EVENT or _MESSAGE_EVENT.fullmatch(event.name) is not None
 
 
@@ -311,12 +315,6 @@ def _versions(attributes: Mapping[str, Any], kind: StepKind) -> dict[str, str]:
     if kind == "embedding":
         versions["embedder"] = text_in(attributes, "embedding.model_name", *_TEXTS["model"])
     return {name: text for name, text in versions.items() if text}
-
-
-def _evaluations(span: TraceSpan, attributes: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    yield from (evaluation_of(event.attributes) for event in span.events if event.name == EVALUATION)
-    for prefix in ("", "trace."):
-        yield from _annotations(attributes, prefix)
 
 
 def _annotations(attributes: Mapping[str, Any], prefix: str) -> Iterator[dict[str, Any]]:

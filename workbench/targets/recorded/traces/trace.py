@@ -73,7 +73,11 @@ class RecordedTrace:
         # An outer model or retriever has the result of the one that it calls.
         self.own = [step for step in judged if not any(outer.kind == step.kind and _has_result(outer) for outer in self.callers(step))]
         self.searches = self.of("retrieval")
-        self.query, self.reply = self._query(), self._reply()
+        around, generations = self._around(), self.of("generation")
+        inner = (step for kind in (*_MAIN, "reranking", "embedding") for step in self.of(kind))
+        self.query = next((step.query for step in (*around, *inner, self.root) if step.query), None)
+        replies = (step.reply for step in (*around, *reversed(generations), self.root))
+        self.reply = next(filter(_text, replies), self.root.reply)
         self.hits = self._hits()
         if self.hits is None and self.root.hits is not None:
             self.hits = [(hit, 0) for hit in self.root.hits]
@@ -115,14 +119,6 @@ class RecordedTrace:
         """Return the steps around the last call of a model, outermost first. They have the question and the answer as the user saw them."""
         anchor = next((steps[-1] for kind in _MAIN if (steps := self.of(kind))), self.root)
         return [*reversed(self.callers(anchor)), *([] if self.root.parent or self.root.kind != "other" else [self.root])]
-
-    def _query(self) -> str | None:
-        inner = (step for kind in (*_MAIN, "reranking", "embedding") for step in self.of(kind))
-        return next((step.query for step in (*self._around(), *inner, self.root) if step.query), None)
-
-    def _reply(self) -> RecordedResponse:
-        replies = (step.reply for step in (*self._around(), *reversed(self.of("generation")), self.root))
-        return next(filter(_text, replies), self.root.reply)
 
     def _hits(self) -> list[FoundHit] | None:
         """Return the hits in order. A reranker's documents take the place of those that were found, or reranked, before it."""
@@ -192,7 +188,7 @@ def _results(rows: Rows) -> Iterator[ExportedRow]:
                     events.append(record)
                     continue
                 step = step_of(record)
-                # A row without ids is a trace of its own.
+                # A row without ids is a separate trace.
                 step = replace(step, trace_id=step.trace_id or where)
                 place = _Place(step, record.attributes if export.tool == "otlp" else row, where)
                 if (earlier := places.setdefault((step.trace_id, step.span_id), place)).step != step:
@@ -202,16 +198,13 @@ def _results(rows: Rows) -> Iterator[ExportedRow]:
         for reason in +left_out:
             yield ExportedRow(row, where, None, fault=f"has {reason}")
     for trace in traces_of((place.step for place in places.values()), events, Counter()):
-        yield _result(trace, places[trace.root.trace_id, trace.root.span_id])
-
-
-def _result(trace: RecordedTrace, place: _Place) -> ExportedRow:
-    fault = next((step.fault for step in trace.steps if step.fault), "")
-    # Not every trace is one of a question.
-    missing = "" if trace.root.captured else f"has {why}" if (why := trace.why_no_query) != NO_QUESTION else None
-    # Several retrievers can find the same document.
-    found = None if trace.hits is None else list({repr(hit): hit for hit, _ in trace.hits}.values())
-    return ExportedRow(place.row, place.where, trace.query, trace.reply, found, trace.root.facts["query_id"], trace.error, fault, missing)
+        root, place = trace.root, places[trace.root.trace_id, trace.root.span_id]
+        fault = next((step.fault for step in trace.steps if step.fault), "")
+        # Not every trace is one of a question.
+        missing = "" if root.captured else f"has {why}" if (why := trace.why_no_query) != NO_QUESTION else None
+        # Several retrievers can find the same document.
+        hits = None if trace.hits is None else list({repr(hit): hit for hit, _ in trace.hits}.values())
+        yield ExportedRow(place.row, place.where, trace.query, trace.reply, hits, root.facts["query_id"], trace.error, fault, missing)
 
 
 TRACE_FORMATS = tuple(
