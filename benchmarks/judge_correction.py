@@ -15,9 +15,15 @@ from scipy import special
 
 from workbench.metrics.coverage import Floats, Ints
 from workbench.statistics.clusters import Clusters
-from workbench.statistics.judging.items import LABELS_ALONE, TARGETS, CorrectedValue, LabelledItems, Target
-from workbench.statistics.judging.post_stratified import corrected_mean
-from workbench.statistics.judging.rectified import corrected_difference
+from workbench.statistics.judging.corrections import (
+    LABELS_ALONE,
+    TARGETS,
+    CorrectedValue,
+    LabelledItems,
+    Target,
+    corrected_difference,
+    corrected_mean,
+)
 
 QUESTIONS = 300
 # The sensitivity and the share of false alarms of the judge on each of two configurations.

@@ -24,7 +24,7 @@ MODULES = (
     "workbench.execution.outputs",
     "workbench.notebook_runner.run_notebooks",
     "workbench.report.render.html",
-    "workbench.report.figures.canvas",
+    "workbench.report.canvas",
     "workbench.notebook_runner.kernels",
     "chromadb",
     "tokenizers",

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from tests.answered_runs import Planted, answered
-from workbench.analysis.judging.calibration import labelled_tasks
+from workbench.analysis.judging.judges import labelled_tasks
 from workbench.analysis.judging.labels import judged_items, lines_to_label
 from workbench.results.run_tables import RunTables
 from workbench.schemas import SCHEMAS

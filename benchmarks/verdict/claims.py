@@ -16,8 +16,7 @@ from workbench.statistics.comparison import adjusted_bounds, p_values
 from workbench.statistics.intervals import ALPHA
 from workbench.statistics.pairs import Pairs, all_pairs
 from workbench.statistics.randomisation import Randomised, randomise, unrejected
-from workbench.statistics.selection import CorrectedLeader, corrected_first
-from workbench.statistics.verdict import FEWEST_QUERIES
+from workbench.statistics.verdict import FEWEST_QUERIES, CorrectedLeader, corrected_first
 
 FLIPS = 999
 # Bounds and truths that differ by less are equal.

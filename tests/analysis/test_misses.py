@@ -6,7 +6,7 @@ import pytest
 
 import workbench
 from tests.analysis.conftest import MEASURE
-from workbench.analysis.misses import cause_meanings, causes_by_query, explains_text, possible_causes
+from workbench.analysis.causes import cause_meanings, causes_by_query, explains_text, possible_causes
 from workbench.attribution.causes import EVIDENCE_CAUSES
 from workbench.report.render.html import document_of, rendered
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from workbench.analysis.misses import faults_of, weakest_slice
+from workbench.analysis.causes import faults_of
 from workbench.analysis.pairwise import OTHER, contrast
 from workbench.analysis.values import small
 from workbench.chunking.fixed import FixedChunker
@@ -182,8 +182,8 @@ def test_the_weakest_slice_is_the_worst_of_the_large_ones(made, tmp_path: Path) 
     kinds = ["easy", "hard"] * 20 + ["rare"] * 10
     context = context_of(tmp_path, 50, kinds)
     hits = [[(n, 1)] if kind == "easy" and n else [(n, 0), (n, 1)] for n, kind in enumerate(kinds)]
-    found = weakest_slice(run_of(context, "complete@1", made(context, "a", WHOLE, hits)), "a")
-    assert (found.slice, found.mean.value, found.mean.n) == ("kind=hard", 0.0, 20)
+    name, mean = faults_of(run_of(context, "complete@1", made(context, "a", WHOLE, hits)), "a").weakest
+    assert (name, mean.value, mean.n) == ("kind=hard", 0.0, 20)
 
 
 def test_real_configurations_contrast_as_their_scores_do(outcome_of_sizes: Callable) -> None:

@@ -5,7 +5,7 @@ import numpy as np
 from workbench.analysis.passages import passage_of, text_of
 from workbench.analysis.values import detail, per_query
 from workbench.execution.local import Outcome
-from workbench.report.topics.run.worst import delivered_chunks, shown_need, worst_places
+from workbench.report.topics.run.configurations import delivered_chunks, shown_need, worst_places
 from workbench.results.run_tables import RunTables
 
 

@@ -16,7 +16,7 @@ from workbench.execution.collect import collect
 from workbench.execution.local import run_experiment
 from workbench.experiment.read import experiment_of
 from workbench.records import Document
-from workbench.report.topics.run.worst import questions_table, worst
+from workbench.report.topics.run.configurations import questions_table, worst
 
 LEAVE = Document("hr/leave", "Thirty days.", "Leave", {"year": 2024, "tags": ["holiday", "absence"], "draft": False, "team": "people"})
 

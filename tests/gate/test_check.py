@@ -25,7 +25,7 @@ from workbench.metrics.names import Metric
 from workbench.report.render.plain import escaped
 from workbench.report.topics.run.gate import gate
 from workbench.results.run_tables import RunTables
-from workbench.statistics.gates.paired import Decision
+from workbench.statistics.gates import Decision
 
 
 @pytest.fixture(scope="module")

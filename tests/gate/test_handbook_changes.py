@@ -22,7 +22,7 @@ from workbench.gate.comparisons import SecondRuns
 from workbench.gate.report import GateReport
 from workbench.gate.rules import GateSettings, Subject
 from workbench.results.run_tables import RunTables
-from workbench.statistics.gates.paired import Decision
+from workbench.statistics.gates import Decision
 
 pytestmark = pytest.mark.slow
 

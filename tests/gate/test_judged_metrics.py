@@ -15,7 +15,7 @@ from workbench.gate.baseline import baseline_of, write_baseline
 from workbench.gate.check import check_gate
 from workbench.gate.rules import Floor, GateSettings, Subject
 from workbench.results.run_tables import RunTables
-from workbench.statistics.gates.paired import Decision
+from workbench.statistics.gates import Decision
 
 
 @pytest.fixture(scope="module")

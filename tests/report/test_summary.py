@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import nbformat
 import numpy as np
@@ -15,10 +16,11 @@ from workbench.analysis.findings import findings
 from workbench.core.formatting import share
 from workbench.execution.collect import collect
 from workbench.execution.local import Outcome
+from workbench.report.model import SummaryItem
 from workbench.report.render.html import document_of
 from workbench.report.render.html import rendered as html_page
 from workbench.report.render.plain import summary_lines, summary_markdown
-from workbench.report.summary import SummaryAnswers, answers
+from workbench.report.summary import answers
 from workbench.report.views import ComparisonView
 from workbench.results.run_tables import RunTables
 from workbench.statistics.verdict import METHODS
@@ -33,11 +35,16 @@ noise = np.random.default_rng(5)
 BASE = noise.random(N) * 0.5
 
 
-def asked(run: RunTables) -> SummaryAnswers:
-    return answers(findings(run))
+# The questions of every run by a word, in their order.
+QUESTIONS = ("won", "margin", "certainty", "cost", "faults", "weakest", "more", "data")
+Said = NamedTuple("Said", [(name, SummaryItem) for name in QUESTIONS])
 
 
-def told(said: SummaryAnswers) -> str:
+def asked(run: RunTables) -> Said:
+    return Said(*answers(findings(run)))
+
+
+def told(said: Said) -> str:
     return "\n".join(f"{one.question} {one.sentence} {one.detail}" for one in said)
 
 
@@ -246,9 +253,9 @@ def test_a_winner_by_less_than_matters_and_by_a_one_sided_test_is_said_to_be_tha
     margin = found.margin
     small = replace(found, run=RunTables({**clear.manifest, "smallest_difference": 0.9}, clear.sources))
     gain = f"; its gain over {margin.b}, {margin.difference.value:.3f}, is less than 0.900, the smallest difference that matters to the experiment."
-    assert answers(small).won.sentence.endswith(f"it is the best of 3 configurations{gain}")
+    assert Said(*answers(small)).won.sentence.endswith(f"it is the best of 3 configurations{gain}")
     both_sided = tuple(replace(each, p_adjusted=0.084) for each in found.verdict.comparisons)
-    weak = answers(replace(found, verdict=replace(found.verdict, comparisons=both_sided)))
+    weak = Said(*answers(replace(found, verdict=replace(found.verdict, comparisons=both_sided))))
     ending = "; the test of the best is one-sided, and the two-sided comparison below is not significant."
     assert weak.won.sentence.endswith(f"it is the best of 3 configurations{ending}")
     assert weak.certainty.sentence.endswith("does not separate these two: it is two-sided, and the test of the best is one-sided.")

@@ -12,8 +12,7 @@ from workbench.errors import InputError, StoreError
 from workbench.execution.collect import collect
 from workbench.notebook_runner.run_notebooks import write_trends
 from workbench.report.cells import p_cell
-from workbench.report.figures.trends import label_rows
-from workbench.report.trends import load_history
+from workbench.report.trends import label_rows, load_history
 from workbench.results.history import append
 from workbench.storage.result_store import Store
 

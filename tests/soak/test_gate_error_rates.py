@@ -9,7 +9,7 @@ from scipy import stats
 
 from benchmarks.gate_error_rates import Rates, simulated, table, worlds
 from workbench.statistics.comparison import holm
-from workbench.statistics.gates.paired import ALARM
+from workbench.statistics.gates import ALARM
 
 pytestmark = pytest.mark.soak
 REPETITIONS, HISTORIES = 400, 100

@@ -43,16 +43,17 @@ def test_clusters_are_numbered_by_any_names() -> None:
 
 def test_queries_are_linked_by_any_document_they_share() -> None:
     clusters = Clusters.linked([0, 0, 1, 5, 6], [[0], [0, 1], [1], [], [7]])
-    links = clusters.links.matrix.toarray()
+    links = clusters.links.toarray()
     assert links.tolist() == [[1, 1, 0, 0, 0], [1, 1, 1, 0, 0], [0, 1, 1, 0, 0], [0, 0, 0, 1, 0], [0, 0, 0, 0, 1]]
-    assert clusters.links.degrees(np.array([[1.0, 1, 0, 1, 1]])).tolist() == [[2, 2, 0, 1, 1]]
+    scored = np.array([[1.0, 1, 0, 1, 1]])
+    assert (scored * (scored @ clusters.links)).tolist() == [[2, 2, 0, 1, 1]]
 
 
 def test_a_part_keeps_its_links() -> None:
     whole = Clusters.linked([0, 0, 1, 5, 6], [[0], [0, 1], [1], [], [7]])
     part = whole[np.array([False, True, True, False, True])]
     assert (part.codes.tolist(), part.documents) == ([0, 1, 2], [[0, 1], [1], [7]])
-    assert part.links.matrix.toarray().tolist() == [[1, 1, 0], [1, 1, 0], [0, 0, 1]]
+    assert part.links.toarray().tolist() == [[1, 1, 0], [1, 1, 0], [0, 0, 1]]
 
 
 def test_one_document_for_each_query_links_nothing_beyond_its_clusters() -> None:

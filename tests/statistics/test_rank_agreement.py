@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from workbench.statistics.rank_agreement import order_agreement
+from workbench.report.topics.retrieval.slices import order_agreement
 
 RANDOM = np.random.default_rng(0)
 

@@ -7,7 +7,7 @@ from benchmarks.verdict.catalogue import EQUAL, SHIFTED
 from benchmarks.verdict.structures import drawn
 from workbench.statistics.clusters import Clusters
 from workbench.statistics.intervals import robust
-from workbench.statistics.selection import _underestimated, corrected_first
+from workbench.statistics.verdict import _underestimated, corrected_first
 
 NAMES = [str(place) for place in range(24)]
 RUNS = 100

@@ -1,7 +1,7 @@
 """The answers of a run by configuration, question, condition and repeat: their scores, refusals and missing values."""
 
 from collections import Counter
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -43,9 +43,10 @@ def answers_of(run: RunTables, configuration: str) -> pd.DataFrame:
     return run.of("answers", configuration)
 
 
+@lru_cache(maxsize=64)
 def is_verbatim(run: RunTables, configuration: str) -> bool:
     """Check that the answers are copied from the context, so that they can neither be unfaithful nor obey it."""
-    return configuration in _verbatim(run)
+    return bool((run.of("queries", configuration)["reason"] == VERBATIM).any())
 
 
 def question_share(run: RunTables, rows: pd.DataFrame, happened: "pd.Series[bool]") -> Interval | None:
@@ -57,12 +58,6 @@ def question_share(run: RunTables, rows: pd.DataFrame, happened: "pd.Series[bool
     values = np.full(len(run.questions), np.nan)
     values[places(run, pd.Series(shares.index, dtype="str"))] = shares.to_numpy(np.float64)
     return mean_interval(values, clusters(run), True)
-
-
-@lru_cache(maxsize=4)
-def _verbatim(run: RunTables) -> frozenset[str]:
-    rows = run.queries
-    return frozenset(rows.loc[rows["reason"] == VERBATIM, "configuration"])
 
 
 class Refusals(NamedTuple):
@@ -109,24 +104,18 @@ def repeated_values(run: RunTables, configuration: str, metric: str, condition: 
 
 def condition_values(run: RunTables, configuration: str, metric: str, condition: str, perturbation: str = "") -> Floats:
     """Return the mean of each question over the repeats, NaN if unscored or without such a condition. Shape (questions,)."""
-    rows = repeated_values(run, configuration, metric, condition, perturbation)
-    return mean_of_repeats(rows)
+    return mean_of_repeats(repeated_values(run, configuration, metric, condition, perturbation))
 
 
 def refusals_in(run: RunTables, configuration: str, questions: Bools, condition: str, perturbation: str = "") -> Refusals:
     """Count the refused and the given answers to some `questions` (q) in a condition, of all repeats."""
-    refused, given = _refused(run, configuration, condition, perturbation)
+    refused, given = refused_answers(run, configuration, condition, perturbation)
     return Refusals(int(refused[questions].sum()), int(given[questions].sum()))
 
 
-def refused_questions(run: RunTables, configuration: str, condition: str) -> Bools:
-    """Mark the questions of which an answer is refused in a condition. Shape (questions,)."""
-    return _refused(run, configuration, condition, "")[0] > 0
-
-
 @lru_cache(maxsize=64)
-def _refused(run: RunTables, configuration: str, condition: str, perturbation: str) -> tuple[Ints, Ints]:
-    """The numbers of refused and of given answers of each question, both (questions,)."""
+def refused_answers(run: RunTables, configuration: str, condition: str, perturbation: str = "") -> tuple[Ints, Ints]:
+    """Count the refused and the given answers to each question in a condition, of all repeats. Both have the shape (questions,)."""
     rows = answers_of(run, configuration)
     rows = rows[(rows["condition"] == condition) & (rows["variant"] == perturbation) & (rows["reason"] == "") & (rows["error"] == "")]
     asked, size = places(run, rows["query_id"]), len(run.questions)
@@ -178,48 +167,32 @@ def answer_score(run: RunTables) -> Metric | None:
 @lru_cache(maxsize=64)
 def condition_scores(run: RunTables, configuration: str) -> tuple[ConditionScore, ...]:
     """Return a row for each condition of a configuration's answers, in the order of `CONDITIONS`."""
-    answers = answers_of(run, configuration)
-    by_condition = dict(list(answers.groupby("condition", sort=False)))
-    present = [condition for condition in CONDITIONS if condition in by_condition]
-    return tuple(_score(run, configuration, condition, by_condition[condition]) for condition in present)
+    measure, scores, by_order = answer_score(run), run.of("queries", configuration), list[ConditionScore]()
+    by_condition = dict(list(answers_of(run, configuration).groupby("condition", sort=False)))
+    scores = scores[scores["metric"] == str(measure)]
+    for condition in (condition for condition in CONDITIONS if condition in by_condition):
+        rows, of_condition = by_condition[condition], scores[scores["condition"] == condition]
+        asked, apart = rows[rows["reason"] == ""], rows[rows["reason"] != ""].drop_duplicates("query_id")
+        given, errors = asked[asked["error"] == ""], asked.loc[asked["error"] != "", "error"]
+        # Reasons of the metric, not those of the context or the answer, for questions without any score.
+        scored = of_condition.loc[of_condition["state"] == "scored", "query_id"]
+        without = of_condition[~of_condition["query_id"].isin(scored) & ~of_condition["reason"].isin({*apart["reason"], *errors})]
+        reasons = without.drop_duplicates("query_id")["reason"]
+        score = ConditionScore(
+            configuration,
+            condition,
+            condition_mean(run, configuration, str(measure), condition) if measure else None,
+            question_share(run, given, given["refused"]),
+            asked["query_id"].nunique(),
+            *(dict(Counter(column.tolist()).most_common()) for column in (apart["reason"], errors, reasons)),
+        )
+        by_order.append(score)
+    return tuple(by_order)
 
 
 def condition_mean(run: RunTables, configuration: str, metric: str, condition: str) -> Mean | None:
     """Return the mean of an answer metric over all questions in a condition, None if it never applies there."""
     return _means(run).get((configuration, condition, metric))
-
-
-def _score(run: RunTables, configuration: str, condition: str, rows: pd.DataFrame) -> ConditionScore:
-    measure = answer_score(run)
-    asked = rows[rows["reason"] == ""]
-    given = asked[asked["error"] == ""]
-    apart = rows[rows["reason"] != ""].drop_duplicates("query_id")
-    errors = asked.loc[asked["error"] != "", "error"]
-    return ConditionScore(
-        configuration,
-        condition,
-        condition_mean(run, configuration, str(measure), condition) if measure else None,
-        question_share(run, given, given["refused"]),
-        asked["query_id"].nunique(),
-        dict(Counter(apart["reason"].tolist()).most_common()),
-        dict(Counter(errors.tolist()).most_common()),
-        _unscored(run, configuration, condition, {*apart["reason"], *errors}) if measure else {},
-    )
-
-
-def _unscored(run: RunTables, configuration: str, condition: str, known: Set[str]) -> dict[str, int]:
-    """Count the questions without any score for a reason of the metric, not for a `known` one of the context or the answer."""
-    rows = _score_rows(run, configuration)
-    rows = rows[rows["condition"] == condition]
-    scored = rows.loc[rows["state"] == "scored", "query_id"]
-    apart = rows[~rows["query_id"].isin(scored) & ~rows["reason"].isin(known)].drop_duplicates("query_id")
-    return dict(Counter(apart["reason"].tolist()).most_common())
-
-
-@lru_cache(maxsize=4)
-def _score_rows(run: RunTables, configuration: str) -> pd.DataFrame:
-    rows = run.of("queries", configuration)
-    return rows[rows["metric"] == str(answer_score(run))]
 
 
 @lru_cache(maxsize=4)
@@ -246,7 +219,7 @@ def cut_answers(run: RunTables) -> list[tuple[str, int, int, bool]]:
 
     The last value says that the texts may be reasoning in place of answers: all were cut, and no mark of reasoning is in any.
     """
-    found = []
+    configurations = []
     for name in answering(run):
         rows = answers_of(run, name)
         rows = rows[rows["reason"] == ""]
@@ -255,8 +228,8 @@ def cut_answers(run: RunTables) -> list[tuple[str, int, int, bool]]:
         # Tables of earlier versions do not say whether the model reasoned.
         plain = given["reasoned"].eq(False).fillna(False).all() and not rows["error"].str.startswith(REASONING_ALONE).any()
         if cut > _FEW * len(given):
-            found.append((name, cut, len(given), bool(plain) and cut == len(given)))
-    return found
+            configurations.append((name, cut, len(given), bool(plain) and cut == len(given)))
+    return configurations
 
 
 def reasons_without(run: RunTables, metric: str, configuration: str = "") -> str:

@@ -18,7 +18,7 @@ from workbench.analysis.answer_values import (
     is_verbatim,
     losing,
     refusals_in,
-    refused_questions,
+    refused_answers,
 )
 from workbench.analysis.values import clusters
 from workbench.context.conditions import GOLD, GOLD_DISTRACTORS, NONE, RETRIEVED
@@ -82,7 +82,7 @@ class Loss(Effect):
 
     @property
     def significant(self) -> bool:
-        """True if it is a loss after correction for all losses."""
+        """True for a loss after correction for all losses."""
         return self.reading is EffectReading.LOSS
 
 
@@ -137,9 +137,11 @@ def decompose(run: RunTables, configuration: str, metric: str) -> Decomposition:
 def _losses(run: RunTables, configuration: str, metric: str, clean: Floats) -> Iterator[Loss]:
     observed, keys = clusters(run), losing(run, configuration, metric)
     degraded = {"/".join(filter(None, key)): condition_values(run, configuration, metric, *key) for key in keys}
-    answered = np.where(refused_questions(run, configuration, GOLD), np.nan, clean)
-    found, unrefused = (losses({(GOLD, name): (side, values) for name, values in degraded.items()}, observed) for side in (clean, answered))
-    for (_, name), effect in found.items():
+    answered = np.where(refused_answers(run, configuration, GOLD)[0] > 0, np.nan, clean)
+    effects, unrefused = (
+        losses({(GOLD, name): (side, values) for name, values in degraded.items()}, observed) for side in (clean, answered)
+    )
+    for (_, name), effect in effects.items():
         condition, _, perturbation = name.partition("/")
         compared = ~np.isnan(clean + degraded[name])
         yield Loss(
@@ -162,35 +164,23 @@ def decomposition_of(run: RunTables, configuration: str, metric: str = "") -> De
 
 def decomposition_table(run: RunTables, metric: str = "") -> pd.DataFrame:
     """Tabulate the parts of every configuration's decomposition. Without answers or the condition gold it has no rows."""
-    found = [parts for name in answering(run) if (parts := decomposition_of(run, name, metric))]
-    rows = [{"configuration": parts.configuration, "metric": parts.metric, **row} for parts in found for row in _rows(parts)]
+    rows = []
+    for parts in (parts for name in answering(run) if (parts := decomposition_of(run, name, metric))):
+        losses = [(loss.name, loss.difference, _tested(loss)) for loss in parts.losses]
+        means = [("evidence alone", parts.gold, {}), *losses, ("remaining", parts.remaining, {}), ("closed book", parts.closed_book, {})]
+        for name, mean, tested in means:
+            if mean:
+                named = {"configuration": parts.configuration, "metric": parts.metric, "part": name}
+                rows.append(named | {field: getattr(mean, field) for field in ("value", "low", "high", "n", "clusters")} | tested)
     return pd.DataFrame(rows, columns=[*_COLUMNS, *_TESTED])
 
 
-def _rows(parts: Decomposition) -> Iterator[dict[str, Any]]:
-    yield {"part": "evidence alone", **_interval(parts.gold)}
-    for loss in parts.losses:
-        yield {"part": loss.name, **_interval(loss.difference), **_tested(loss)}
-    for name, mean in (("remaining", parts.remaining), ("closed book", parts.closed_book)):
-        if mean:
-            yield {"part": name, **_interval(mean)}
-
-
-def _interval(mean: Interval) -> dict[str, Any]:
-    return {"value": mean.value, "low": mean.low, "high": mean.high, "n": mean.n, "clusters": mean.clusters}
-
-
 def _tested(loss: Loss) -> dict[str, Any]:
-    row = loss.comparison
-    bounds = {"low_adjusted": row.low_adjusted, "high_adjusted": row.high_adjusted, "p": row.p, "p_adjusted": row.p_adjusted}
     reading = MASKED if loss.masked and loss.reading is EffectReading.UNDECIDED else _READINGS[loss.reading]
-    return bounds | {"detectable": loss.detectable, "reading": reading} | _answered(loss)
-
-
-def _answered(loss: Loss) -> dict[str, Any]:
-    row = {"refused_alone": loss.alone.share, "refused": loss.refused.share}
+    row = {name: getattr(loss.comparison, name) for name in ("low_adjusted", "high_adjusted", "p", "p_adjusted")}
+    row |= {"detectable": loss.detectable, "reading": reading, "refused_alone": loss.alone.share, "refused": loss.refused.share}
     if loss.answered:
         mean = loss.answered.comparison.simultaneous
-        ends = {"answered_value": mean.value, "answered_low": mean.low, "answered_high": mean.high, "answered_n": mean.n}
-        row |= ends | {"answered_detectable": loss.answered.detectable}
+        row |= {"answered_value": mean.value, "answered_low": mean.low, "answered_high": mean.high, "answered_n": mean.n}
+        row |= {"answered_detectable": loss.answered.detectable}
     return row

@@ -5,8 +5,8 @@ from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import Any
 
+from workbench.analysis.causes import FailureSummary, faults_of
 from workbench.analysis.frontier import Cost, CostedConfiguration, cheaper, frontier
-from workbench.analysis.misses import FailureSummary, faults_of
 from workbench.analysis.pairwise import Contrast, contrast
 from workbench.analysis.standings import Standing, Standings, standings, verdict_of
 from workbench.analysis.values import detail

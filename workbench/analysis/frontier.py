@@ -78,8 +78,13 @@ def frontier(run: RunTables, order: Standings) -> tuple[CostedConfiguration, ...
     """All finished configurations with their costs, the ranked ones first in ranking order."""
     standings, sign = order.finished, 1 if run.primary.higher_is_better else -1
     means, costs = [standing.means[str(run.primary)] for standing in standings], [costs_of(run, standing) for standing in standings]
-    ranges = [ranges_of(run, standing, known) for standing, known in zip(standings, costs, strict=True)]
-    quality = np.array([sign * mean.value if place < len(order.ranked) else np.nan for place, mean in enumerate(means)])
+    # The range of a time is that of its passes, of all other costs the cost itself.
+    ranges: list[dict[Cost, CostRange]] = []
+    for standing, amounts in zip(standings, costs, strict=True):
+        timed = timings_of(run, standing.name)
+        same = {cost: CostRange(round(value, _SAME_DIGITS), round(value, _SAME_DIGITS)) for cost, value in amounts.items()}
+        ranges.append(same | {cost: passes_of(timed, f"latency_question_{cost}") for cost in TIMES})
+    quality = np.array([sign * mean.value if rank < len(order.ranked) else np.nan for rank, mean in enumerate(means)])
     best = {}
     for cost in COSTS:
         known = np.array([not np.isnan(amounts[cost]) for amounts in costs])
@@ -94,7 +99,7 @@ def frontier(run: RunTables, order: Standings) -> tuple[CostedConfiguration, ...
 
 
 def separated(cost: Cost, one: CostRange, other: CostRange) -> bool:
-    """Return True if one cost is shown to be lower: the ranges do not overlap, and those of times are more than `DRIFT` times apart."""
+    """Check that one of two costs is shown to be lower: the ranges do not overlap, and those of times are more than `DRIFT` times apart."""
     return one.high * _slack(cost) < other.low or other.high * _slack(cost) < one.low
 
 
@@ -108,19 +113,19 @@ def cheaper(first: CostedConfiguration, others: Sequence[CostedConfiguration]) -
     Times that are not `separated` are equal, as are other costs within a tenth. Configurations that are equal by one cost are compared by
     the next.
     """
-    found: dict[str, list[Cost]] = {}
+    cheapest: dict[str, list[Cost]] = {}
     for cost in _DECIDING:
         known = [each for each in (first, *others) if not np.isnan(each.costs[cost])]
         least = [each for each in known if not any(_lower(other, each, cost) for other in known)]
         for other_cost in _DECIDING:
             least = [each for each in least if not any(_lower(other, each, other_cost) for other in least)]
         if first in known and least and _lower(least[0], first, cost):
-            found.setdefault(least[0].name, []).append(cost)
-    return found
+            cheapest.setdefault(least[0].name, []).append(cost)
+    return cheapest
 
 
 def _lower(one: CostedConfiguration, other: CostedConfiguration, cost: Cost) -> bool:
-    """Return True if a cost of one configuration is known to be lower than that of another."""
+    """Check that a cost of one configuration is known to be lower than that of another."""
     if cost in TIMES:
         return one.costs[cost] < other.costs[cost] and separated(cost, one.ranges[cost], other.ranges[cost])
     return one.costs[cost] < _SAVING * other.costs[cost]
@@ -155,13 +160,6 @@ def timings_of(run: RunTables, configuration: str) -> dict[str, float]:
     """The `timings` of a configuration by name."""
     rows = run.of("timings", configuration)
     return dict(zip(rows["name"].tolist(), rows["value"].tolist(), strict=True))
-
-
-def ranges_of(run: RunTables, standing: Standing, costs: Mapping[Cost, float]) -> dict[Cost, CostRange]:
-    """The range of each cost: of the passes for times, the cost itself for all others."""
-    timed = timings_of(run, standing.name)
-    ranges = {cost: CostRange(round(value, _SAME_DIGITS), round(value, _SAME_DIGITS)) for cost, value in costs.items()}
-    return ranges | {cost: passes_of(timed, f"latency_question_{cost}") for cost in TIMES}
 
 
 def passes_of(timings: Mapping[str, float], name: str) -> CostRange:

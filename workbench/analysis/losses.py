@@ -87,15 +87,15 @@ def losses_in(table: pd.DataFrame, questions: Mapping[str, str]) -> list[Questio
 
 def by_question(losses: Sequence[QuestionLoss]) -> LossesByQuestion:
     """Group losses by question, in order of each question's first one."""
-    found: dict[str, list[QuestionLoss]] = {}
+    groups: dict[str, list[QuestionLoss]] = {}
     for loss in losses:
-        found.setdefault(loss.query_id, []).append(loss)
-    return found
+        groups.setdefault(loss.query_id, []).append(loss)
+    return groups
 
 
 def by_cause(losses: Sequence[QuestionLoss]) -> Mapping[str, Sequence[str]]:
     """List the questions that lost something by each cause, the most frequent cause first."""
-    found: dict[str, dict[str, None]] = {}
+    groups: dict[str, dict[str, None]] = {}
     for loss in losses:
-        found.setdefault(loss.cause, {})[loss.query_id] = None
-    return {cause: list(ids) for cause, ids in sorted(found.items(), key=lambda item: -len(item[1]))}
+        groups.setdefault(loss.cause, {})[loss.query_id] = None
+    return {cause: list(ids) for cause, ids in sorted(groups.items(), key=lambda item: -len(item[1]))}

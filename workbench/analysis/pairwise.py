@@ -7,8 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workbench.analysis.answer_causes import answer_cause_meanings, failed_answers
-from workbench.analysis.misses import cause_meanings, causes_by_query
+from workbench.analysis.causes import answer_cause_meanings, cause_meanings, causes_by_query, failed_answers
 from workbench.analysis.standings import verdict_of
 from workbench.analysis.values import clusters, detail, per_query, places, slices, small
 from workbench.attribution.causes import CAUSE_NAMES
@@ -182,6 +181,6 @@ def between_runs(run: RunTables, a: str, other: RunTables, b: str) -> pd.DataFra
         first, second = per_query(run, a, metric), per_query(other, b, metric)
         if np.isnan(first + second).all():
             continue
-        found = paired_difference(first, second, clusters(run))
-        rows.append((metric, found.value, found.low, found.high, found.n, found.clusters, found.conditional))
+        difference = paired_difference(first, second, clusters(run))
+        rows.append((metric, difference.value, difference.low, difference.high, difference.n, difference.clusters, difference.conditional))
     return pd.DataFrame(rows, columns=_COLUMNS).set_index("metric")

@@ -142,7 +142,25 @@ def parts(run: RunTables) -> tuple[PartEffect, ...]:
     names = [(each.alternative.label, each.reference.label) for each in contrasts]
     sign = 1.0 if metric.higher_is_better else -1.0
     estimated = effects(changes, names, groups, loss, sign, levels=[_levels(run, each) for each in contrasts])
-    return tuple(_part(run, contrast, change, effect) for contrast, change, effect in zip(contrasts, changes, estimated, strict=True))
+    part_effects = []
+    for contrast, change, effect in zip(contrasts, changes, estimated, strict=True):
+        cells = paired_differences(change, np.zeros_like(change), groups)
+        # The fewest questions that any of the pairs was timed on, 0 if that is not known.
+        timed = [timings_of(run, name).get("latency_questions", 0.0) for pair in contrast.pairs for name in pair]
+        part = PartEffect(
+            stage=contrast.alternative.stage,
+            alternative=contrast.alternative.label,
+            reference=contrast.reference.label,
+            added=contrast.added,
+            effect=effect,
+            pairs=tuple(MatchedPair(a, b, cell) for (a, b), cell in zip(contrast.pairs, cells, strict=True)),
+            possible=contrast.possible,
+            timed=int(min(timed, default=0.0)),
+            others={name: _mean(_changes(run, name, contrast), run) for name in _beside(run)},
+            latency={name: added for name in LATENCIES if (added := _latency(run, contrast.pairs, name))},
+        )
+        part_effects.append(part)
+    return tuple(part_effects)
 
 
 def alternatives(run: RunTables) -> Mapping[str, tuple[Alternative, ...]]:
@@ -164,24 +182,21 @@ def _settings(run: RunTables) -> Mapping[str, Mapping[str, Any]]:
 
     Neighbours are a part of their own, since they do not change what a retriever finds.
     """
-    return {name: _with_neighbours(stages) for name, stages in run.configurations_settings.items() if "target" not in stages}
-
-
-def _with_neighbours(stages: Mapping[str, Any]) -> Mapping[str, Any]:
-    retrieval = dict(stages["retrieval"])
-    each_side = retrieval.pop(NEIGHBOURS, 0)
-    added = {"kind": f"{plural(each_side, 'neighbour')} on each side"} if each_side else None
-    return {**stages, "retrieval": retrieval, NEIGHBOURS: added}
+    settings = {}
+    for name, stages in run.configurations_settings.items():
+        if "target" not in stages:
+            retrieval = dict(stages["retrieval"])
+            each_side = retrieval.pop(NEIGHBOURS, 0)
+            added = {"kind": f"{plural(each_side, 'neighbour')} on each side"} if each_side else None
+            settings[name] = {**stages, "retrieval": retrieval, NEIGHBOURS: added}
+    return settings
 
 
 @lru_cache(maxsize=4)
 def contrasts_of(run: RunTables) -> tuple[Contrasted, ...]:
     """The alternatives that are compared, also those of which no matched pair can be ranked."""
-    verdict = verdict_of(run)
-    return tuple(_contrasts(run, verdict.ranked if verdict else ()))
-
-
-def _contrasts(run: RunTables, ranked: Sequence[str]) -> Iterator[Contrasted]:
+    verdict, metric, contrasts = verdict_of(run), str(run.primary), []
+    ranked = set(verdict.ranked if verdict else ())
     for stage, choices in alternatives(run).items():
         members = {each.label: [other for other in choices if _fuses(each, other)] for each in choices}
         simple = [each for each in choices if not members[each.label]]
@@ -190,13 +205,15 @@ def _contrasts(run: RunTables, ranked: Sequence[str]) -> Iterator[Contrasted]:
             for other in members[each.label] or [reference]:
                 if each is not other:
                     possible = list(_matched(_settings(run), stage, each, other))
-                    pairs = [pair for pair in possible if set(pair) <= set(ranked) and _both(run, *pair)]
+                    both = [(a, b) for a, b in possible if {a, b} <= ranked]
+                    pairs = [(a, b) for a, b in both if not np.isnan(per_query(run, a, metric) + per_query(run, b, metric)).all()]
                     added = other.settings is None or bool(members[each.label])
-                    yield Contrasted(each, other, added, pairs, len(possible))
+                    contrasts.append(Contrasted(each, other, added, pairs, len(possible)))
+    return tuple(contrasts)
 
 
 def _fuses(one: Alternative, other: Alternative) -> bool:
-    """Return True if an alternative is a retriever that another one fuses: one of the components in its settings."""
+    """Check for an alternative that another one fuses: one of the components in its settings."""
     parts_of = (part for value in (one.settings or {}).values() if isinstance(value, Mapping) for part in value.values())
     inside = [part for part in parts_of if isinstance(part, Mapping) and "kind" in part]
     return other is not one and _fused(other.settings) in [_fused(part) for part in inside]
@@ -223,11 +240,6 @@ def _matched(settings: Mapping[str, Mapping[str, Any]], stage: str, one: Alterna
                 yield name, partner
 
 
-def _both(run: RunTables, a: str, b: str) -> bool:
-    metric = str(run.primary)
-    return not np.isnan(per_query(run, a, metric) + per_query(run, b, metric)).all()
-
-
 def _levels(run: RunTables, contrast: Contrasted) -> SideLevels:
     """The means of the pairs' sides as distances from the worst value of the primary metric."""
     values = {name: per_query(run, name, str(run.primary)) for pair in contrast.pairs for name in pair}
@@ -239,23 +251,6 @@ def _levels(run: RunTables, contrast: Contrasted) -> SideLevels:
 def _changes(run: RunTables, metric: str, contrast: Contrasted) -> Floats:
     """The differences of each pair on each query. Shape (pairs, queries)."""
     return np.array([per_query(run, a, metric) - per_query(run, b, metric) for a, b in contrast.pairs])
-
-
-def _part(run: RunTables, contrast: Contrasted, change: Floats, effect: Effect) -> PartEffect:
-    groups = clusters(run)
-    cells = paired_differences(change, np.zeros_like(change), groups)
-    return PartEffect(
-        stage=contrast.alternative.stage,
-        alternative=contrast.alternative.label,
-        reference=contrast.reference.label,
-        added=contrast.added,
-        effect=effect,
-        pairs=tuple(MatchedPair(a, b, cell) for (a, b), cell in zip(contrast.pairs, cells, strict=True)),
-        possible=contrast.possible,
-        timed=_timed(run, contrast.pairs),
-        others={name: _mean(_changes(run, name, contrast), run) for name in _beside(run)},
-        latency=_latency(run, contrast.pairs),
-    )
 
 
 def _mean(change: Floats, run: RunTables) -> Interval:
@@ -273,30 +268,15 @@ def _beside(run: RunTables) -> list[str]:
     return [name for name in chosen if name != str(run.primary) and name not in spans]
 
 
-def _latency(run: RunTables, pairs: Sequence[tuple[str, str]]) -> Mapping[str, AddedTime]:
-    added = {}
-    for percentile in LATENCIES:
-        name = f"latency_question_{percentile}"
-        timed = [(timings_of(run, a), timings_of(run, b)) for a, b in pairs]
-        found = [_between(a, b, name) for a, b in timed if name in a and name in b]
-        if found:
-            added[percentile] = _precise(found)
-    return added
-
-
-def _timed(run: RunTables, pairs: Sequence[tuple[str, str]]) -> int:
-    """The fewest questions that any of the pairs was timed on. 0 if that is not known."""
-    counts = [timings_of(run, name).get("latency_questions", 0.0) for pair in pairs for name in pair]
-    return int(min(counts, default=0.0))
-
-
-def _between(a: Mapping[str, float], b: Mapping[str, float], name: str) -> AddedTime:
-    first, second = (CostRange(each.get(f"{name}_low", -math.inf), each.get(f"{name}_high", math.inf)) for each in (a, b))
-    return AddedTime(a[name] - b[name], CostRange(first.low - second.high, first.high - second.low))
-
-
-def _precise(times: Sequence[AddedTime]) -> AddedTime:
+def _latency(run: RunTables, pairs: Sequence[tuple[str, str]], percentile: str) -> AddedTime | None:
     """Summarise the pairs without those whose range is far wider than the narrowest, as with a slow reranker in both configurations."""
+    name, times = f"latency_question_{percentile}", []
+    for a, b in ((timings_of(run, a), timings_of(run, b)) for a, b in pairs):
+        if name in a and name in b:
+            first, second = (CostRange(each.get(f"{name}_low", -math.inf), each.get(f"{name}_high", math.inf)) for each in (a, b))
+            times.append(AddedTime(a[name] - b[name], CostRange(first.low - second.high, first.high - second.low)))
+    if not times:
+        return None
     narrowest = min(time.span.high - time.span.low for time in times)
     chosen = [time for time in times if time.span.high - time.span.low <= DRIFT * narrowest]
     span = CostRange(min(time.span.low for time in chosen), max(time.span.high for time in chosen))
@@ -325,7 +305,7 @@ def _labels(stage: str, values: Sequence[Settings | None]) -> list[str]:
         ]
         labels.append(", ".join([str(value["kind"]), *fields]))
     unique = len(set(labels)) == len(labels)
-    return labels if unique else [f"{label} ({place})" for place, label in enumerate(labels, 1)]
+    return labels if unique else [f"{label} ({number})" for number, label in enumerate(labels, 1)]
 
 
 def _text(value: Any) -> str:
@@ -336,30 +316,18 @@ def _text(value: Any) -> str:
 
 def parts_table(run: RunTables) -> pd.DataFrame:
     """Tabulate the effects. The columns of tests are missing in rows of other metrics than the primary one."""
-    rows = [row for part in parts(run) for row in _rows(part, str(run.primary))]
+    rows: list[dict[str, Any]] = []
+    for part in parts(run):
+        row = part.effect.comparison
+        named: dict[str, Any] = {"stage": part.stage, "alternative": part.alternative, "reference": part.reference}
+        named |= {"pairs": len(part.pairs), "possible": part.possible}
+        tests = {name: float(getattr(row, name)) for name in ("low_adjusted", "high_adjusted", "p", "p_adjusted")}
+        tests |= {"detectable": part.effect.detectable, "p_differs": part.effect.p_differs}
+        tests |= {"lowest": part.lowest.difference.value, "highest": part.highest.difference.value}
+        for percentile, time in part.latency.items():
+            tests |= {f"added_{percentile}": time.value}
+            tests |= {f"added_{percentile}_low": time.span.low, f"added_{percentile}_high": time.span.high} if time.span.repeated else {}
+        for metric, mean in {str(run.primary): row.difference, **part.others}.items():
+            tested = {**tests, "verdict": part.verdict} if metric == str(run.primary) else {}
+            rows.append({**named, "metric": metric, "difference": mean.value, **asdict(mean), **tested})
     return pd.DataFrame(rows, columns=list(_COLUMNS)).astype(_COLUMNS)
-
-
-def _rows(part: PartEffect, primary: str) -> list[dict[str, Any]]:
-    named = {"stage": part.stage, "alternative": part.alternative, "reference": part.reference}
-    counted = {"pairs": len(part.pairs), "possible": part.possible}
-    effects = {primary: part.effect.comparison.difference, **part.others}
-    rows = [{**named, "metric": metric, **_bounds(effect), **counted} for metric, effect in effects.items()]
-    rows[0] |= _tests(part) | {"verdict": part.verdict}
-    return rows
-
-
-def _bounds(effect: Interval) -> dict[str, Any]:
-    values = asdict(effect)
-    return {"difference": values.pop("value"), **values}
-
-
-def _tests(part: PartEffect) -> dict[str, float]:
-    effect, row = part.effect, part.effect.comparison
-    tests = {name: float(getattr(row, name)) for name in ("low_adjusted", "high_adjusted", "p", "p_adjusted")}
-    tests |= {"detectable": effect.detectable, "p_differs": effect.p_differs}
-    tests |= {"lowest": part.lowest.difference.value, "highest": part.highest.difference.value}
-    for percentile, time in part.latency.items():
-        tests |= {f"added_{percentile}": time.value}
-        tests |= {f"added_{percentile}_low": time.span.low, f"added_{percentile}_high": time.span.high} if time.span.repeated else {}
-    return tests

@@ -46,10 +46,10 @@ class Excerpt:
 def passage_of(run: RunTables, doc_id: str, start: int, end: int) -> Excerpt:
     """The passage that contains [start, end) of a document. Raises InputError if the run has none."""
     passages = _by_document(run).get(doc_id, [])
-    place = bisect_right(passages, start, key=lambda passage: passage.start) - 1
-    if place < 0 or end > passages[place].end:
+    index = bisect_right(passages, start, key=lambda passage: passage.start) - 1
+    if index < 0 or end > passages[index].end:
         raise InputError(f"the run has no text for {doc_id}:{start}-{end}", "make the outputs again with workbench sweep")
-    return passages[place]
+    return passages[index]
 
 
 def text_of(run: RunTables, doc_id: str, start: int, end: int) -> str:

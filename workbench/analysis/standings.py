@@ -1,6 +1,6 @@
 """The means of a run's configurations with intervals, ordered by the verdict on the primary metric."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
@@ -8,15 +8,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from workbench.analysis.values import clusters, per_query, slices, unscored_queries
+from workbench.analysis.values import clusters, per_query, unscored_queries
 from workbench.core.formatting import number
 from workbench.metrics.coverage import Floats
 from workbench.metrics.names import Metric
-from workbench.records import PRODUCTION, SOURCE
 from workbench.results.run_tables import RETRIEVED, RunTables
 from workbench.statistics.comparison import paired_difference
 from workbench.statistics.intervals import Interval
-from workbench.statistics.rank_agreement import order_agreement
 from workbench.statistics.verdict import Verdict, verdict, with_unscored
 
 # The share of questions with a value below which a mean is of other questions than those of other configurations.
@@ -83,8 +81,9 @@ class Standings:
 
 def standing_of(run: RunTables, configuration: str) -> Standing:
     """One finished configuration, with the means over all queries in the order of the run's metrics, NaN where a metric applies to none."""
-    found = _means(run).get(configuration, {})
-    return Standing(configuration, {name: found.get(name) or _unscored(run, name) for name in run.measures}, run.facts[configuration])
+    scored, unknown = _means(run).get(configuration, {}), (np.nan, np.nan, np.nan, 0, 0)
+    means = {name: scored.get(name) or Mean(*unknown, metric=name, unscored=len(run.questions), attainable=np.nan) for name in run.measures}
+    return Standing(configuration, means, run.facts[configuration])
 
 
 @lru_cache(maxsize=4)
@@ -120,17 +119,17 @@ def value_bounds(metric: Metric, values: Mapping[str, Floats]) -> tuple[float, f
 def standings(run: RunTables) -> Standings:
     """All finished configurations."""
     finished, verdict = [standing_of(run, name) for name in run.names], verdict_of(run)
-    place = {name: number for number, name in enumerate(verdict.ranked if verdict else ())}
+    rank = {name: number for number, name in enumerate(verdict.ranked if verdict else ())}
     comparable = [standing for standing in finished if _comparable(standing, str(run.primary))]
-    ranked = sorted(comparable, key=lambda standing: place.get(standing.name, len(place)))
+    ranked = sorted(comparable, key=lambda standing: rank.get(standing.name, len(rank)))
     uncovered = tuple(standing for standing in finished if not (standing.beyond_window or standing in comparable))
-    named = [standing for standing in ranked if standing.name == run.baseline and standing.name in place]
+    named = [standing for standing in ranked if standing.name == run.baseline and standing.name in rank]
     windowed = tuple(standing for standing in finished if standing.beyond_window)
     return Standings(tuple(ranked), windowed, uncovered, next(iter([*named, *ranked]), None))
 
 
 def _comparable(standing: Standing, metric: str) -> bool:
-    """Return True if a configuration is ranked. One without any value is ranked last."""
+    """Check that a configuration is ranked. One without any value is ranked last."""
     mean = standing.means[metric]
     return not standing.beyond_window and (mean.covered or mean.n == 0)
 
@@ -156,23 +155,6 @@ def slice_means(run: RunTables, configuration: str) -> pd.DataFrame:
     return rows[(rows["metric"] == str(run.primary)) & (rows["condition"] == RETRIEVED)].set_index("slice")
 
 
-def source_agreement(run: RunTables, configurations: Sequence[str]) -> Interval | None:
-    """Kendall's tau between the orders of at least 3 configurations by the questions of users and by the others, on the primary metric.
-
-    Only questions with a value in all of them count. Returns None without questions of both kinds.
-    """
-    real = slices(run).get(f"{SOURCE}={PRODUCTION}")
-    if real is None or len(configurations) < 3:
-        return None
-    values = np.array([per_query(run, name, str(run.primary)) for name in configurations])
-    codes, known = clusters(run).codes, ~np.isnan(values).any(axis=0)
-    chosen = [known & members for members in (real, ~real)]
-    if not all(members.any() for members in chosen):
-        return None
-    first, second = ((values[:, members], codes[members]) for members in chosen)
-    return order_agreement(first, second)
-
-
 @lru_cache(maxsize=4)
 def _means(run: RunTables) -> dict[str, dict[str, Mean]]:
     table = run.metrics
@@ -181,11 +163,6 @@ def _means(run: RunTables) -> dict[str, dict[str, Mean]]:
     for _, row in table[wanted].iterrows():
         means.setdefault(str(row["configuration"]), {})[str(row["metric"])] = mean_of(row)
     return means
-
-
-def _unscored(run: RunTables, metric: str) -> Mean:
-    unknown = float("nan")
-    return Mean(unknown, unknown, unknown, 0, 0, metric=metric, unscored=len(run.questions), attainable=unknown)
 
 
 def mean_of(row: "pd.Series[Any]") -> Mean:

@@ -11,8 +11,8 @@ from workbench.core.formatting import meant, shortened
 from workbench.errors import InputError
 from workbench.guessed_names import AdvisedNames
 from workbench.judging.base import TASKS, Task
+from workbench.report.canvas import NAME_LENGTH, IntervalRow, means_drawing
 from workbench.report.cells import digits_for
-from workbench.report.figures.canvas import NAME_LENGTH, IntervalRow, means_drawing
 from workbench.report.model import Figure as FigureBlock
 from workbench.report.model import Section
 from workbench.report.topics.answers.calibration import calibration_figure, calibrations

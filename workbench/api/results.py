@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Self, cast, overload
 
 import pandas as pd
 
-from workbench.analysis.answer_causes import answer_cause_meanings, failed_answers
 from workbench.analysis.answer_values import answering
+from workbench.analysis.causes import answer_cause_meanings, cause_meanings, failed_answers, missed_evidence
 from workbench.analysis.decomposition import decomposition_table
 from workbench.analysis.findings import Findings, findings
-from workbench.analysis.judging.judge_trust import has_judges
-from workbench.analysis.misses import cause_meanings, missed_evidence
+from workbench.analysis.judging.judges import has_judges
 from workbench.analysis.pairwise import between_runs
 from workbench.analysis.parts import parts_table
 from workbench.api.arguments import require

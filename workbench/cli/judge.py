@@ -141,7 +141,7 @@ def sample(folder: Path, labels: Path | None, task: str, number: int, each_class
     from workbench.core.formatting import plural
     from workbench.results.judge_labels import LABELS_FILE, labels_of, merged, read_labels, write_labels
     from workbench.results.run_tables import RunTables
-    from workbench.statistics.judging.items import FEWEST_LABELS
+    from workbench.statistics.judging.corrections import FEWEST_LABELS
 
     drawn = lines_to_label(RunTables.read(folder), task, condition, number, seed, each_class)
     place = labels or folder / LABELS_FILE
@@ -175,7 +175,7 @@ def calibrate(folder: Path, labels: tuple[Path, ...], condition: str) -> None:
     Writes calibration.json, calibration.parquet, labels.parquet and corrected.parquet into the folder, and report.html again with them. A correction
     needs 50 labels of each configuration. Labels of other runs measure the judge but correct nothing.
     """
-    from workbench.analysis.judging.calibration import labelled_tasks
+    from workbench.analysis.judging.judges import labelled_tasks
     from workbench.core.formatting import listed, plural
     from workbench.report.render.html import write_report
     from workbench.results.calibration_files import write_calibration

@@ -27,7 +27,7 @@ from workbench.pipeline.configuration import Configuration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.graph import Graph, NodePlan
 from workbench.pipeline.stages.vectors import encoder_chunks
-from workbench.report.text.delivery import other_budgets, short_deliveries, whole_corpus
+from workbench.report.text.sentences import other_budgets, short_deliveries, whole_corpus
 from workbench.storage.result_store import Store
 
 # Tokens per second of two quiet cores with all-MiniLM-L6-v2, for encoders that this store has not measured (docs/performance.md).

@@ -27,11 +27,11 @@ from workbench.gate.limits import floor_result, retrieval_results
 from workbench.gate.losses import lost_questions
 from workbench.gate.report import GateReport, RuleResult
 from workbench.gate.rules import BaselineComparison, BaselineKind, GateSettings, Subject
-from workbench.report.text.drafts import unaccepted_drafts
+from workbench.report.text.sentences import unaccepted_drafts
 from workbench.results.commit import commit
 from workbench.results.run_tables import RunTables
 from workbench.statistics.comparison import holm
-from workbench.statistics.gates.paired import ALARM, Decision
+from workbench.statistics.gates import ALARM, Decision
 
 _NAMED = 5
 

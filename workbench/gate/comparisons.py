@@ -17,18 +17,7 @@ from workbench.gate.rules import BaselineKind, GateSettings, Subject
 from workbench.metrics.names import Metric
 from workbench.results.run_tables import RunTables
 from workbench.statistics.clusters import Clusters
-from workbench.statistics.gates.paired import (
-    ALARM,
-    CONFIRM,
-    FEWEST,
-    Decision,
-    MetricScale,
-    PairedTest,
-    Values,
-    average,
-    paired_test,
-    second_stage,
-)
+from workbench.statistics.gates import ALARM, CONFIRM, FEWEST, Decision, MetricScale, PairedTest, Values, average, paired_test, second_stage
 
 # False alarms of the plain rule with a tolerance of 5 %, if a tenth of the questions change at random (docs/statistics.md).
 _PLAIN_ALARMS = ((14, 31), (50, 16), (100, 9), (300, 1))

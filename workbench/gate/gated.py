@@ -17,7 +17,7 @@ from workbench.metrics.coverage import Bools, Floats
 from workbench.metrics.names import Metric
 from workbench.results.run_tables import RunTables
 from workbench.statistics.clusters import Clusters
-from workbench.statistics.gates.paired import MetricScale, Values
+from workbench.statistics.gates import MetricScale, Values
 
 # Questions that a message names.
 _NAMED = 5

@@ -12,8 +12,7 @@ from workbench.errors import InputError
 from workbench.gate.gated import GatedConfiguration
 from workbench.gate.report import RuleResult
 from workbench.gate.rules import Floor, GateSettings, RetrievalTest, Subject
-from workbench.statistics.gates.floors import FloorTest, floor_test
-from workbench.statistics.gates.paired import Decision
+from workbench.statistics.gates import Decision, FloorTest, floor_test
 
 _ROUNDING = 1e-9
 _DIGITS = 3

@@ -23,7 +23,7 @@ from workbench.report.render.plain import escaped, markdown
 from workbench.report.topics.run.broken import causes_table, lost_sentence, short_table
 from workbench.results.run_tables import MANIFEST, RunTables, write_table
 from workbench.schemas import SCHEMAS
-from workbench.statistics.gates.paired import Decision
+from workbench.statistics.gates import Decision
 
 _WORDS = {Decision.PASS: "pass", Decision.FAIL: "FAIL", Decision.UNDECIDED: "undecided"}
 _MARKS = {Decision.PASS: "✅ pass", Decision.FAIL: "❌ fail", Decision.UNDECIDED: "⚠️ undecided"}

@@ -7,7 +7,7 @@ from typing import Literal
 
 from workbench.analysis.losses import QuestionLoss
 from workbench.gate.baseline import Differences
-from workbench.statistics.gates.paired import Decision
+from workbench.statistics.gates import Decision
 
 RuleKind = Literal["specification", "inference", "baseline", "release", "plain baseline", "retrieval test"]
 EXIT_CODES = {Decision.PASS: 0, Decision.FAIL: 1, Decision.UNDECIDED: 4}

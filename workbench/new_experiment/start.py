@@ -25,7 +25,7 @@ from workbench.generation.drafting.drafts import DraftQuestion, draft_questions
 from workbench.new_experiment.documents import FolderConversion, Origins, convert_folder, read_origins, texts_of, write_origins
 from workbench.new_experiment.proposal import Proposal, ProposedSetting, experiment_text, measure, propose
 from workbench.records import ACCEPTED_BY, PROVENANCE, SYNTHETIC, Document, Query
-from workbench.report.text.drafts import drafts_of
+from workbench.report.text.sentences import drafts_of
 from workbench.statistics.power import expected_difference, expected_questions
 
 # Increased when the same documents begin to give other drafts.

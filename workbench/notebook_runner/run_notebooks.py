@@ -10,7 +10,7 @@ from typing import Any
 import psutil
 from jupyter_core.utils import ensure_event_loop
 
-from workbench.analysis.judging.judge_trust import has_judges
+from workbench.analysis.judging.judges import has_judges
 from workbench.core.environment import usable_cores
 from workbench.core.fingerprint import file_digest
 from workbench.errors import WorkbenchError

@@ -49,7 +49,9 @@ class Scale:
 
     def shades(self, values: Sequence[float], digits: int) -> list[Cell]:
         """Build cells whose background is stronger for higher numbers, and absent for NaN."""
-        return [value_cell(value, digits, shade=self._shade(value)) for value in values]
+        parts = [(value - self.low) / (self.high - self.low) for value in values]
+        shades = [None if math.isnan(part) else min(_STRONGEST, int(part * (_STRONGEST + 1))) for part in parts]
+        return [value_cell(value, digits, shade=shade) for value, shade in zip(values, shades, strict=True)]
 
     def column(self) -> Column:
         """The column of the bars, with both ends of the scale as its heading."""
@@ -58,10 +60,6 @@ class Scale:
     def _at(self, value: float) -> float:
         # Leave half a marker's width free on both sides.
         return round(4 + 92 * (value - self.low) / (self.high - self.low), 1)
-
-    def _shade(self, value: float) -> int | None:
-        part = (value - self.low) / (self.high - self.low)
-        return None if math.isnan(part) else min(_STRONGEST, int(part * (_STRONGEST + 1)))
 
 
 def words(title: str) -> Column:

@@ -81,12 +81,12 @@ class Table:
 
     @property
     def ranked(self) -> bool:
-        """True if the rows are the ranking of configurations."""
+        """True for the ranking of configurations."""
         return self.classes == "ranked"
 
     @property
     def sorts(self) -> bool:
-        """True if rows can be sorted by any column."""
+        """True if rows can be sorted by a column."""
         return len(self.rows) > 1 and any(column.sorts for column in self.columns)
 
 

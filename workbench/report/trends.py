@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,33 +13,137 @@ import pandas as pd
 from workbench.core.environment import find_upwards
 from workbench.core.formatting import count, fitting_digits, listed, nearest_word, number, plural, shortened, signed
 from workbench.errors import InputError
+from workbench.report.canvas import ACCENT, FAINT, INK, MUTED, POINTS, WARNING, WIDTH_INCHES, canvas, own_style, plain, spanned
 from workbench.report.cells import key_of, p_cell, text, words
-from workbench.report.figures.trends import Trend, trends_drawing
 from workbench.report.model import Cell, Column, Figure, Headline, Lines, Prose, Report, Row, Section, Summary, Table
 from workbench.report.render.notebook import Record, Shown, show
 from workbench.results.history import changes, history_path, read_history
 from workbench.results.question_scores import read_scores, scores_path
 from workbench.results.run_tables import RETRIEVED
-from workbench.statistics.change_points import FEWEST_RESULTS, ChangePoint, change_points
+from workbench.statistics.change_points import FEWEST_RESULTS, change_points
 from workbench.statistics.clusters import Clusters
 from workbench.statistics.comparison import paired_difference
 from workbench.statistics.intervals import Interval
 from workbench.statistics.pairs import all_pairs
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
+
+    from workbench.statistics.change_points import Levels
+
+_DATES = 5
+
+_FEW = 25
+
+_INTERVAL = "#a9b6c4"
+
+# The greatest width of a letter at this font size, in inches, and the height of a row, in points.
+_LETTER = 0.072
+
+_ROW_POINTS = 11
+
 # Fingerprints whose names differ from their columns'.
 _NAMES = {"embedding": "model"}
+
 _DATASET = dict.fromkeys(("corpus", "questions", "labels"), "dataset")
+
 _MOST_RUNS = 60
+
 _MOST_PANELS = 8
+
 # The longest title, in letters, that fits a panel.
 _TITLE_LENGTH = 38
+
 _MOST_ROWS = 40
+
 _RUN = (words("run"), words("configuration"), words("time, UTC"))
+
 _DIFFERENCE = (Column("value"), Column("difference"), text("95 % interval"), Column("p"))
+
 _PAIRED = (
     "A difference is to the configuration's run before, on the same questions; its interval and p are paired by question, clustered by source "
     "document, and not corrected for the number of rows. Scores by question are kept for the primary metric."
 )
+
+
+@dataclass(frozen=True)
+class Trend:
+    """One configuration's runs: `rows` of `changes` with the run's number `place`, and `marks` (place, changed fingerprints)."""
+
+    name: str
+    rows: pd.DataFrame
+    marks: Sequence[tuple[int, str]]
+    levels: "Levels"
+
+
+@own_style()
+def trends_drawing(shown: Sequence[Trend], metric: str, dates: Sequence[tuple[int, str]]) -> "Drawing":
+    """Plot stacked panels on the same axes. `dates` (place, day) are the runs of the experiment, oldest first."""
+    first, last = dates[0][0], dates[-1][0]
+    rows = [label_rows(trend.marks, first, last) for trend in shown]
+    heights = [1.25 + (max(levels.values(), default=-1) + 1) * _ROW_POINTS / 72 for levels in rows]
+    figure, panels = canvas(0.5 + sum(heights), heights)
+    for axes, trend, placed in zip(panels, shown, rows, strict=True):
+        _panel(axes, trend, placed)
+    panels[0].set_ylim(*spanned(panels[0].get_ylim(), max(axes.dataLim.y1 for axes in panels)))
+    panels[0].set_xlim(first - 0.6, last + 0.6)
+    ticks = [dates[place] for place in sorted({round(place) for place in np.linspace(0, len(dates) - 1, _DATES)})]
+    panels[-1].set_xticks([place for place, _ in ticks], [f"{place}\n{day}" for place, day in ticks])
+    panels[-1].set_xlabel(f"run: {metric} with 95 % intervals")
+    return figure
+
+
+def label_rows(marks: Sequence[tuple[int, str]], first: int, last: int) -> dict[int, int]:
+    """Assign each mark's label a row above the panel, 0 the lowest, so that no two overlap."""
+    inch = (WIDTH_INCHES - 0.9) / (last - first + 1.2)
+    rows: dict[int, int] = {}
+    # From right to left, place each label above all that it would overlap, so that no leader line crosses a label.
+    for place, label in reversed(marks):
+        edge = place + (len(label) + 1) * _LETTER / inch
+        rows[place] = 1 + max((row for later, row in rows.items() if later < edge), default=-1)
+    return rows
+
+
+def _panel(axes: "Axes", trend: Trend, placed: dict[int, int]) -> None:
+    places, values = trend.rows["place"].to_numpy(), trend.rows["value"].to_numpy()
+    few = len(places) <= _FEW
+    below, above = values - trend.rows["low"].fillna(trend.rows["value"]), trend.rows["high"].fillna(trend.rows["value"]) - values
+    axes.errorbar(places, values, [below.clip(lower=0), above.clip(lower=0)], fmt="none", ecolor=_INTERVAL, elinewidth=2)
+    axes.plot(places, values, color=ACCENT, linewidth=1, marker="o", markersize=3.5 if few else 2.2)
+    _levels(axes, trend)
+    for place, label in trend.marks:
+        _mark(axes, place, label, placed[place])
+    ring: dict[str, Any] = {"markersize": 8 if few else 5, "markerfacecolor": "none", "markeredgewidth": 1.3 if few else 0.9}
+    unexplained = trend.rows[trend.rows["unexplained"]]
+    axes.plot(unexplained["place"], unexplained["value"], "o", color=WARNING, **ring)
+    rows = max(placed.values(), default=-1) + 1
+    axes.set_title(plain(trend.name), loc="left", fontsize=POINTS, color=INK, fontweight="bold", pad=4 + rows * _ROW_POINTS)
+    axes.grid(axis="y", color=FAINT, linewidth=0.5)
+    axes.locator_params(axis="y", nbins=4)
+
+
+def _mark(axes: "Axes", place: int, label: str, row: int) -> None:
+    axes.axvline(place - 0.5, color=MUTED, linewidth=0.8, linestyle=(0, (3, 2)))
+    height = 3 + row * _ROW_POINTS
+    look: dict[str, Any] = {"textcoords": "offset points", "va": "bottom", "color": MUTED, "fontsize": POINTS, "annotation_clip": False}
+    if row:
+        arrow = {"arrowstyle": "-", "color": MUTED, "linewidth": 0.8, "linestyle": (0, (3, 2)), "shrinkA": 0, "shrinkB": 0}
+        axes.annotate("", (place - 0.5, 1), (0, height), ("data", "axes fraction"), arrowprops=arrow, **look)
+    axes.annotate(label, (place - 0.5, 1), (-1 if not row else 2, height), ("data", "axes fraction"), ha="left", **look)
+
+
+def _levels(axes: "Axes", trend: Trend) -> None:
+    """Draw the mean of each level as a line, and a triangle under the first run of a new level."""
+    places = dict(zip(trend.rows["run"], trend.rows["place"], strict=True))
+    points = [point for point in trend.levels.points if point.run in places]
+    if not points:
+        return
+    starts = [trend.rows["place"].iloc[0], *(places[point.run] for point in points)]
+    ends = [*starts[1:], trend.rows["place"].iloc[-1] + 1]
+    for start, end, mean in zip(starts, ends, [points[0].before, *(point.after for point in points)], strict=True):
+        axes.plot([start - 0.5, end - 0.5], [mean, mean], color=WARNING, linewidth=1.3)
+    axes.plot(starts[1:], [0.04] * len(points), "^", color=WARNING, markersize=6, transform=axes.get_xaxis_transform(), clip_on=False)
 
 
 class RunDifference(NamedTuple):
@@ -104,7 +208,14 @@ class TrendsView:
         rows = self.history[(self.history["experiment"] == self.experiment) & (self.history["metric"] == self.metric)]
         newest_first = rows.iloc[::-1]["run"].drop_duplicates().tolist()
         names = dict.fromkeys(name for run in newest_first for name in rows.loc[rows["run"] == run, "configuration"])
-        return tuple(trend for name in names if len((trend := self._trend(name)).rows))
+        trends, numbers = [], self.runs.set_index("run")["place"]
+        for name in names:
+            rows = changes(self.history, self.experiment, name, self.metric)
+            rows["place"] = rows["run"].map(numbers)
+            runs, changed = rows.set_index("run"), rows[rows["changed"] != ""].to_dict("records")
+            marks = [(row["place"], _named(row["changed"], _NAMES | _DATASET)) for row in changed]
+            trends += [Trend(name, rows, marks, change_points(runs["value"], runs["result"]))] if len(rows) else []
+        return tuple(trends)
 
     @cached_property
     def differences(self) -> dict[tuple[str, str], RunDifference]:
@@ -158,7 +269,13 @@ class TrendsView:
 
     def levels(self) -> Shown:
         """The change points, with the fingerprints that changed in the same run."""
-        rows = [self._level(trend, point) for trend in self.trends for point in trend.levels.points]
+        rows = []
+        for trend in self.trends:
+            for point in trend.levels.points:
+                (row,) = trend.rows[trend.rows["run"] == point.run].to_dict("records")
+                why = _named(row["changed"]) if row["changed"] else "no fingerprint" if row["unexplained"] else "nothing"
+                p = f"{point.p:.4f}" if point.p >= 0.001 else "< 0.001"
+                rows.append([str(row["place"]), trend.name, number(point.before), number(point.after), p, why])
         enough = any(trend.levels.enough for trend in self.trends)
         message = (
             f"No change of level was found{'' if enough else f': finding one takes {FEWEST_RESULTS} different results of a configuration'}."
@@ -168,8 +285,8 @@ class TrendsView:
 
     def observations(self) -> Shown:
         """The number of runs and observations of each configuration."""
-        found = [(trend.name, trend.levels) for trend in self.trends]
-        rows = [[name, *map(count, (levels.runs, levels.observations, levels.results))] for name, levels in found]
+        by_name = [(trend.name, trend.levels) for trend in self.trends]
+        rows = [[name, *map(count, (levels.runs, levels.observations, levels.results))] for name, levels in by_name]
         columns = [words("configuration"), Column("runs"), Column("observations"), Column("different results")]
         note = (
             "Runs with equal settings and data give the same result, bit for bit. Consecutive runs with the same result are one observation, "
@@ -228,13 +345,6 @@ class TrendsView:
         runs = f"{plural(len(self.runs), 'run')} of {self.experiment} from {first} to {last}, by {self.metric}"
         return Headline(f"{runs}: {level}."), Lines(lines)
 
-    def _trend(self, name: str) -> Trend:
-        rows = changes(self.history, self.experiment, name, self.metric)
-        rows["place"] = rows["run"].map(self.runs.set_index("run")["place"])
-        runs = rows.set_index("run")
-        marks = [(row["place"], _named(row["changed"], _NAMES | _DATASET)) for row in rows[rows["changed"] != ""].to_dict("records")]
-        return Trend(name, rows, marks, change_points(runs["value"], runs["result"]))
-
     def _difference(self, trend: Trend, row: Mapping[Any, Any], digits: int = 3) -> list[str]:
         pair = self.differences[trend.name, row["run"]]
         mean = pair.difference
@@ -242,12 +352,6 @@ class TrendsView:
         bounds = pair.refusal if mean is None else "identical" if identical else mean.bounds(digits)
         difference = row["difference"] if mean is None else mean.value
         return [number(row["value"], digits), signed(difference, digits), bounds, p_cell(pair.p).text]
-
-    def _level(self, trend: Trend, point: ChangePoint) -> list[str]:
-        (row,) = trend.rows[trend.rows["run"] == point.run].to_dict("records")
-        why = _named(row["changed"]) if row["changed"] else "no fingerprint" if row["unexplained"] else "nothing"
-        p = f"{point.p:.4f}" if point.p >= 0.001 else "< 0.001"
-        return [str(row["place"]), trend.name, number(point.before), number(point.after), p, why]
 
 
 def _named(changed: str, names: Mapping[str, str] = _NAMES) -> str:

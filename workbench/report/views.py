@@ -6,21 +6,20 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-from workbench.analysis.answer_causes import failures_of
 from workbench.analysis.answer_values import answer_score, answering, condition_scores
+from workbench.analysis.causes import failures_of
 from workbench.analysis.decomposition import decomposition_of
 from workbench.analysis.findings import Findings, findings
-from workbench.analysis.judging.judge_trust import judge_trust
+from workbench.analysis.judging.judges import judge_trust
 from workbench.analysis.marked_answers import question_in_conditions
 from workbench.analysis.standings import Standing, standing_of
 from workbench.context.conditions import RETRIEVED
 from workbench.core.formatting import count, plural
 from workbench.report.model import Block, Headline, Lines, Prose, Terms
 from workbench.report.render.notebook import Record, Shown, show
-from workbench.report.summary import answered, answers, headline, opening
+from workbench.report.summary import answered, headline, opening
 from workbench.report.text.answers import detail_sentences, hold_answer
-from workbench.report.text.drafts import drafts_lines
-from workbench.report.text.sentences import about_dataset, about_primary, predicate, window_note
+from workbench.report.text.sentences import about_dataset, about_primary, drafts_lines, predicate, window_note
 from workbench.report.topics.answers.calibration import calibration_blocks, corrected_blocks, disagreement_blocks
 from workbench.report.topics.answers.claims import claim_blocks
 from workbench.report.topics.answers.conditions import condition_table, decomposition_table, losses_figure
@@ -29,6 +28,7 @@ from workbench.report.topics.answers.judges import offer_blocks, role_blocks
 from workbench.report.topics.registry import TOPICS
 from workbench.report.topics.retrieval.differences import differences
 from workbench.report.topics.retrieval.ranking import failed
+from workbench.report.topics.retrieval.verdict import certainty, margin, more
 from workbench.report.topics.run.configurations import (
     faults_table,
     index_gap,
@@ -36,10 +36,11 @@ from workbench.report.topics.run.configurations import (
     lengths_figure,
     metrics_table,
     misses_table,
+    questions_table,
     separation,
     settings,
+    worst,
 )
-from workbench.report.topics.run.worst import questions_table, worst
 from workbench.report.topics.topic import View
 from workbench.results.run_tables import RunTables
 from workbench.statistics.intervals import counts_text
@@ -90,10 +91,9 @@ class ComparisonView(_RunView):
 
     def differences(self) -> Shown:
         """Differences on the same questions, and the results of the tests."""
-        answer, verdict = answers(self.findings), self.findings.verdict
-        lines = [answer.certainty.text, answer.margin.detail, answer.more.text]
-        methods = Lines(verdict.methods) if self.findings.margin and verdict else None
-        return show(Lines([line for line in lines if line]), differences(self.findings), methods)
+        lines = [" ".join(certainty(self.findings)), margin(self.findings)[1], " ".join(more(self.findings))]
+        methods = Lines(self.findings.verdict.methods) if self.findings.margin and self.findings.verdict else None
+        return show(Lines([line.strip() for line in lines if line.strip()]), differences(self.findings), methods)
 
     def record(self, run_id: str) -> Record:
         """The conclusions, for the program that runs the notebook."""
@@ -111,12 +111,10 @@ class ComparisonView(_RunView):
         return Record(run_id, values, f"{len(ranked)} ranked by {metric}{unranked}")
 
 
-@dataclass(frozen=True)
-class ConfigurationView:
+class ConfigurationView(_RunView):
     """Display the configuration `name` of a run."""
 
-    run: RunTables
-    name: str
+    view: ClassVar[View] = "configuration"
 
     @cached_property
     def standing(self) -> Standing:
@@ -177,9 +175,6 @@ class ConfigurationView:
         }
         return Record(run_id, values, f"{self.name} {mean.metric} {mean.text()}")
 
-    def _repr_html_(self) -> str:
-        return self.overview()._repr_html_()
-
 
 class AnswersView(_RunView):
     """Display the answers of a run. `name` is the configuration whose answers are shown one by one."""
@@ -198,11 +193,11 @@ class AnswersView(_RunView):
 
     def decomposition(self) -> Shown:
         """Losses through retrieval, distractors and attacks, and the remaining ones."""
-        found = {name: parts for name in answering(self.run) if (parts := decomposition_of(self.run, name))}
-        if not found:
+        decompositions = {name: parts for name in answering(self.run) if (parts := decomposition_of(self.run, name))}
+        if not decompositions:
             return show(Prose("Without the condition gold, losses cannot be separated."))
-        own = found.get(self.name)
-        return show(losses_figure(own) if own else None, decomposition_table(self.run, found))
+        own = decompositions.get(self.name)
+        return show(losses_figure(own) if own else None, decomposition_table(self.run, decompositions))
 
     def examples(self, most: int = 5) -> Shown:
         """The questions with the largest losses in every condition, with their contexts."""
@@ -236,13 +231,13 @@ class JudgeView(_RunView):
     view: ClassVar[View] = "judges"
 
     def overview(self) -> Shown:
-        """Warnings, and what each judge may be called by its test on known answers."""
+        """Warnings, and the qualification of each judge by its test on known answers."""
         return show(
             *(role_blocks(self.run) if judge_trust(self.run) else [Prose("The judges of the run were not tested on known answers.")])
         )
 
     def calibration(self) -> Shown:
-        """How each judge agrees with labels: its curve, its measures, and disagreements by configuration. Without labels, how to get them."""
+        """Agreement of each judge with labels: its curve, its measures, and disagreements by configuration. Without labels, the commands that draw them."""
         return show(*(calibration_blocks(self.run) or [Prose("The run has no labels."), *offer_blocks(self.run)]))
 
     def disagreements(self, most: int = 20) -> Shown:

@@ -47,16 +47,6 @@ class RepeatVariance:
     changed: int
     n: int
 
-    @property
-    def repeats_deviation(self) -> float:
-        """Return the standard deviation between repeats."""
-        return float(np.sqrt(self.between_repeats))
-
-    @property
-    def questions_deviation(self) -> float:
-        """Return the standard deviation between questions."""
-        return float(np.sqrt(self.between_questions))
-
 
 def repeat_variance(values: Floats) -> RepeatVariance | None:
     """Estimate the components from values (repeats, q; NaN if unscored) by one-way analysis of variance. None without two repeated questions.
@@ -91,8 +81,8 @@ def losses(pairs: Mapping[tuple[str, str], tuple[Floats, Floats]], clusters: Clu
     A pair without a question that has both values is left out.
     """
     changes = {names: clean - degraded for names, (clean, degraded) in pairs.items() if not np.isnan(clean - degraded).all()}
-    found = effects([change[None] for change in changes.values()], list(changes), clusters, _TOTAL, sign=-1.0, flips=flips)
-    return dict(zip(changes, found, strict=True))
+    estimated = effects([change[None] for change in changes.values()], list(changes), clusters, _TOTAL, sign=-1.0, flips=flips)
+    return dict(zip(changes, estimated, strict=True))
 
 
 def mean_interval(values: Floats, clusters: Clusters, proportion: bool) -> Interval | None:

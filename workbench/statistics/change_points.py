@@ -89,12 +89,12 @@ def change_points(series: "pd.Series[float]", results: "pd.Series[int] | None" =
     values: NDArray[np.float64] = np.asarray(scored, dtype=np.float64)[starts]
     codes: Ints = numbers[starts].astype(np.int64)
     splits = sorted(_split(values, codes, 0, len(values)))
-    edges = [0, *(place for place, _ in splits), len(values)]
+    edges = [0, *(edge for edge, _ in splits), len(values)]
     levels = [float(values[start:end].mean()) for start, end in itertools.pairwise(edges)] if splits else []
-    runs = [str(scored.index[starts[place]]) for place, _ in splits]
+    runs = [str(scored.index[starts[edge]]) for edge, _ in splits]
     points = zip(runs, itertools.pairwise(levels), (p for _, p in splits), strict=True)
-    found = tuple(ChangePoint(run, before, after, p) for run, (before, after), p in points)
-    return Levels(len(scored), len(values), len(np.unique(codes)), found)
+    changes = tuple(ChangePoint(run, before, after, p) for run, (before, after), p in points)
+    return Levels(len(scored), len(values), len(np.unique(codes)), changes)
 
 
 def _split(values: NDArray[np.float64], codes: Ints, start: int, end: int) -> list[tuple[int, float]]:
@@ -108,8 +108,8 @@ def _split(values: NDArray[np.float64], codes: Ints, start: int, end: int) -> li
         parts = starts[inside], ends[inside]
         p = 2 * max(_p(independent, places, parts, kind) for kind in ("pairings", "samples"))
         if p <= LEVEL:
-            place = int(np.argmax(_gaps(part, parts)))
-            inner = [start + int(edge[place]) for edge in parts if 0 < edge[place] < len(part)]
+            best = int(np.argmax(_gaps(part, parts)))
+            inner = [start + int(edge[best]) for edge in parts if 0 < edge[best] < len(part)]
             splits = [(edge, p) for edge in inner]
             for low, high in itertools.pairwise([start, *inner, end]):
                 splits += _split(values, codes, low, high)
@@ -133,8 +133,8 @@ def _prewhitened(values: NDArray[np.float64]) -> NDArray[np.float64]:
     together = rest[1:] * rest[:-1] * (inside[1:] == inside[:-1])
     if np.ptp(rest) <= _ROUNDING * np.ptp(values):
         return level
-    found = float(together.sum() / (rest**2).sum())
-    correlation = min(max(found + (1 + 4 * max(found, 0.0)) / len(values), 0.0), _MOST_CORRELATED)
+    autocorrelation = float(together.sum() / (rest**2).sum())
+    correlation = min(max(autocorrelation + (1 + 4 * max(autocorrelation, 0.0)) / len(values), 0.0), _MOST_CORRELATED)
     return np.asarray(level - correlation * np.concatenate([level[:1], level[:-1]]))
 
 

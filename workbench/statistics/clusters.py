@@ -20,28 +20,13 @@ from workbench.records import PRODUCTION, SOURCE
 
 # Documents: fewer do not show how documents differ, so there is no interval, or too little of it to name a winner.
 FEWEST_FOR_INTERVAL, FEWEST_FOR_WINNER = 5, 10
-# What a claim covers if questions share so many documents that these cannot be treated as a sample.
+# The scope of a claim if questions share too many documents for a sample of documents.
 CONDITIONAL = "this corpus, other questions"
 # Pairs of queries that share a document. More take too long to compare.
 _MOST_LINKS = 20_000_000
 FEWEST_VALUES, MOST_VALUES = 2, 20
 # A value and its square.
 BYTES_A_VALUE = 16
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Links:
-    """Pairs of queries that share a document, as a symmetric 0-1 matrix (q, q) with a diagonal of 1."""
-
-    matrix: Any
-
-    def squares(self, residuals: Floats) -> Floats:
-        """The sum of r_i r_j over all linked queries i and j, for each row of `residuals` (r, q)."""
-        return np.asarray((residuals * (residuals @ self.matrix)).sum(axis=1))
-
-    def degrees(self, scored: Floats) -> Floats:
-        """The number of scored queries linked to each scored query, itself included. Shape (r, q)."""
-        return np.asarray(scored * (scored @ self.matrix))
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,9 +104,9 @@ class Clusters:
     def __getitem__(self, members: Bools) -> "Clusters":
         """The clusters of the queries where `members` (q) is True."""
         inside = members[self.query]
-        place = np.cumsum(members) - 1
+        index = np.cumsum(members) - 1
         chosen = Clusters.of(self.codes[members])
-        return Clusters(chosen.codes, place[self.query[inside]].astype(np.int64), self.document[inside], self.equal, self.tested)
+        return Clusters(chosen.codes, index[self.query[inside]].astype(np.int64), self.document[inside], self.equal, self.tested)
 
     def averaged(self, values: Floats) -> "tuple[Floats, Clusters]":
         """The means (r, clusters) of values (r, q; NaN if unscored) over each cluster, which then are the queries. Unchanged unless `equal`."""
@@ -140,11 +125,11 @@ class Clusters:
         return int((np.unique(self.document, return_counts=True)[1] ** 2).sum()) > _MOST_LINKS
 
     @cached_property
-    def links(self) -> Links | None:
-        """The queries that share a document, or None if these are just the clusters."""
+    def links(self) -> Any:
+        """The queries that share a document, as a symmetric 0-1 matrix (q, q) with a diagonal of 1, or None if these are just the clusters."""
         if not len(self.query) or self.too_many_links or len(np.unique(self.query)) == len(self.query):
             return None
-        return Links(scipy.sparse.csr_array((self._holds @ self._holds.T > 0).astype(np.float64)))
+        return scipy.sparse.csr_array((self._holds @ self._holds.T > 0).astype(np.float64))
 
 
 def weighted(clusters: Clusters, average: Literal["questions", "documents"]) -> Clusters:
@@ -172,8 +157,8 @@ def query_clusters(labels: Labels) -> Clusters:
 
 def _documents(queries: int, query: Ints, doc: Ints) -> list[list[int]]:
     documents: list[dict[int, None]] = [{} for _ in range(queries)]
-    for place, each in zip(query.tolist(), doc.tolist(), strict=True):
-        documents[place][each] = None
+    for index, each in zip(query.tolist(), doc.tolist(), strict=True):
+        documents[index][each] = None
     return [list(each) for each in documents]
 
 
@@ -194,9 +179,9 @@ def query_slices(metadata: Sequence[Mapping[str, Any]], queries: int, crossed: S
     A field counts if it has 2 to 20 distinct values, none of them a list or a mapping.
     """
     slices: dict[str, Bools] = {"all": np.ones(queries, dtype=np.bool_)}
-    fields = {name: found for name in sorted({name for record in metadata for name in record}) if (found := _members(metadata, name))}
-    for found in fields.values():
-        slices |= found
+    fields = {name: values for name in sorted({name for record in metadata for name in record}) if (values := _members(metadata, name))}
+    for values in fields.values():
+        slices |= values
     for names in crossed:
         for parts in product(*(fields.get(name, {}).items() for name in names)):
             members = np.logical_and.reduce([chosen for _, chosen in parts])

@@ -76,12 +76,10 @@ def paired_differences(a: Floats, b: Floats, clusters: Clusters | npt.ArrayLike)
     for rows, scored in alike(~(np.isnan(a) | np.isnan(b))):
         differences = (a[rows] - b[rows])[:, scored]
         means = robust_intervals(differences, checked_clusters(differences, observed[scored]))
-        intervals |= zip(rows.tolist(), means if observed.tested else map(_untested, means), strict=True)
+        if not observed.tested:
+            means = [replace(mean, low=np.nan, high=np.nan, conditional="") for mean in means]
+        intervals |= zip(rows.tolist(), means, strict=True)
     return [intervals[row] for row in range(len(a))]
-
-
-def _untested(mean: Interval) -> Interval:
-    return replace(mean, low=np.nan, high=np.nan, conditional="")
 
 
 def judged_bounds(a_low: npt.ArrayLike, a_high: npt.ArrayLike, b_low: npt.ArrayLike, b_high: npt.ArrayLike) -> Bounds:

@@ -11,9 +11,9 @@ from workbench.metrics.coverage import Floats
 from workbench.statistics.clusters import Clusters
 from workbench.statistics.comparison import Comparison, comparisons, p_values
 from workbench.statistics.intervals import ALPHA, by_unit
-from workbench.statistics.pairs import Pairs, from_zero
+from workbench.statistics.pairs import from_zero
 from workbench.statistics.power import SMALLEST_DIFFERENCE, detectable
-from workbench.statistics.randomisation import FLIPS, Randomised, randomise
+from workbench.statistics.randomisation import FLIPS, randomise
 from workbench.statistics.verdict import SEED, enough
 
 # Differences that cancel each other leave no more than this.
@@ -82,15 +82,16 @@ def effects(
     means = _rounded(np.array([change.mean(axis=0) for change in changes]))
     pairs = from_zero(means, clusters, loss)
     tests = randomise(pairs, np.ones(len(means), dtype=np.bool_), SEED, flips)
-    labels = ["", *(str(place) for place in range(len(means)))]
+    labels = ["", *(str(index) for index in range(len(means)))]
     rows = comparisons(pairs, tests, np.ones(len(means), dtype=np.bool_), labels)
     differing = _differing(changes, means, clusters, flips)
     undone = (
         [_could_be_undone(sign * mean, clusters, each) for mean, each in zip(means, levels, strict=True)] if levels else [False] * len(rows)
     )
+    powers = [detectable(pairs, index, labels, tests.level, SMALLEST_DIFFERENCE) for index in range(len(rows))]
     return [
-        Effect(replace(row, a=a, b=b), _reading(row, sign, undone[place]), p, _detectable(pairs, tests, place, labels))
-        for place, (row, (a, b), p) in enumerate(zip(rows, names, differing, strict=True))
+        Effect(replace(row, a=a, b=b), _reading(row, sign, lost), p, power.difference if power else np.nan)
+        for row, (a, b), p, lost, power in zip(rows, names, differing, undone, powers, strict=True)
     ]
 
 
@@ -120,24 +121,19 @@ def _reading(row: Comparison, sign: float, undone: bool) -> EffectReading:
     return EffectReading.LOSS_HERE if undone else EffectReading.LOSS
 
 
-def _detectable(pairs: Pairs, tests: Randomised, place: int, labels: Sequence[str]) -> float:
-    power = detectable(pairs, place, labels, tests.level, SMALLEST_DIFFERENCE)
-    return power.difference if power else np.nan
-
-
 def _differing(changes: Sequence[Floats], means: Floats, clusters: Clusters, flips: int) -> list[float]:
     """The smallest corrected p of each change's pairs that a pair differs from the mean effect. NaN with a single pair."""
-    several = [place for place, change in enumerate(changes) if len(change) > 1]
+    several = [index for index, change in enumerate(changes) if len(change) > 1]
     if not several:
         return [np.nan] * len(changes)
-    rows = _rounded(np.concatenate([changes[place] - means[place] for place in several]))
+    rows = _rounded(np.concatenate([changes[index] - means[index] for index in several]))
     # This is a warning, which losses that were not seen must not silence.
     pairs = from_zero(rows, clusters, 0.0)
     adjusted = p_values(pairs, randomise(pairs, pairs.n > 0, SEED, flips))[1]
-    starts = np.cumsum([0, *(len(changes[place]) for place in several)])
+    starts = np.cumsum([0, *(len(changes[index]) for index in several)])
     smallest = np.fmin.reduceat(adjusted, starts[:-1])
     by_place = dict(zip(several, smallest.tolist(), strict=True))
-    return [by_place.get(place, np.nan) for place in range(len(changes))]
+    return [by_place.get(index, np.nan) for index in range(len(changes))]
 
 
 def _rounded(differences: Floats) -> Floats:

@@ -27,7 +27,7 @@ _LEAST_FREEDOM = 4.0
 class Robust:
     """Means of r rows of values: `mean`, `error` (NaN without variance), `freedom`, `n`, in `clusters` (r).
 
-    `sums` (r, c) are those of each cluster, and `residuals` (r, c) those of the values minus the mean.
+    `effective` clusters of equal size would have the same weight (Kish 1965). `sums` (r, c) are those of each cluster, and `residuals` (r, c) those of the values minus the mean.
     `alone` and `alone_freedom` are the error and its degrees of freedom if shared documents are ignored. `conditional` (r): so many documents
     are shared that `error` ignores them too, and describes other questions on this corpus.
     """
@@ -95,13 +95,15 @@ def shared(residuals: Floats, scored: Floats, error: Floats, freedom: Floats, cl
     links = clusters.links
     if links is None:
         return error, freedom, np.full(len(error), clusters.too_many_links)
-    n, degrees = np.maximum(scored.sum(axis=1), 1), links.degrees(scored)
+    # The number of scored queries linked to each scored query, itself included.
+    n, degrees = np.maximum(scored.sum(axis=1), 1), np.asarray(scored * (scored @ links))
     linked = degrees.sum(axis=1)
     squared = linked - 2 * (degrees**2).sum(axis=1) / n + (linked / n) ** 2
     own_freedom = np.divide((n - linked / n) ** 2, squared, out=np.zeros_like(n), where=squared > 0)
     conditional = own_freedom < _LEAST_FREEDOM
     correction = 1 / np.maximum(1 - linked / n**2, 1 / n)
-    own = np.sqrt(np.maximum(correction * links.squares(residuals), 0)) / n
+    squares = np.asarray((residuals * (residuals @ links)).sum(axis=1))
+    own = np.sqrt(np.maximum(correction * squares, 0)) / n
     wider = ~conditional & (own > error)
     # An error that is equal because nothing is shared keeps its degrees of freedom.
     narrow = np.where(~conditional & (linked > n), np.minimum(freedom, own_freedom), freedom)
@@ -233,9 +235,9 @@ def t_quantile(freedom: Floats | int, alpha: Floats | float = ALPHA) -> Floats:
     return np.asarray(np.abs(scipy.special.stdtrit(freedom, np.asarray(alpha) / 2)))
 
 
-def wilson(mean: npt.ArrayLike, n: npt.ArrayLike) -> Floats:
+def wilson(mean: npt.ArrayLike, n: npt.ArrayLike, alpha: float = ALPHA) -> Floats:
     """Compute Wilson's interval (1927) of shares of n, the p with |mean - p| ≤ z √(p (1 - p) / n). Shape (2, ...)."""
-    share, part = np.asarray(mean, dtype=np.float64), scipy.special.ndtri(ALPHA / 2) ** 2 / np.asarray(n, dtype=np.float64)
+    share, part = np.asarray(mean, dtype=np.float64), scipy.special.ndtri(alpha / 2) ** 2 / np.asarray(n, dtype=np.float64)
     centre, half = share + part / 2, np.sqrt(part * (share * (1 - share) + part / 4))
     return np.asarray(np.clip(np.array([centre - half, centre + half]) / (1 + part), 0, 1))
 

@@ -16,32 +16,21 @@ _FEW_AGAINST, _UNSEEN = 5, 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pairs:
-    """Differences a - b of p pairs of configurations at the positions `a` and `b` (p), with a < b.
+class Pairs(Robust):
+    """Means of the differences a - b of p pairs of configurations at the positions `a` and `b` (p), with a < b.
 
-    `mean`, its clustered standard error `error` (NaN if the difference does not vary) with `freedom`, over `n` queries in
-    `clusters` documents, all (p), which count as `effective` ones of equal size (Kish 1965). `sums` (p, clusters) are the sums of differences of each cluster, all 0 for `identical` pairs, and `residuals` (p, clusters) those of the
-    differences minus their mean.
-    `cautious_p` is `t_p` corrected for skew and for unseen losses, `damping` (p, 0 to 1) the factor by which that reduces the t statistic of
-    the clusters. `worst` is the mean after the unseen losses if these would undo the difference, else NaN. `conditional`: shared documents
-    limit the comparison to this corpus. `untested`: there are too few documents for a test, or no test may be run on these queries.
+    `error` and `alone` are NaN also if the pair is `untested`: there are too few documents for a test, or no test may be run on these queries. `sums` are
+    all 0 for `identical` pairs. `cautious_p` is `t_p` corrected for skew and for unseen losses, `damping` (p, 0 to 1) the factor by which that reduces
+    the t statistic of the clusters. `worst` is the mean after the unseen losses if these would undo the difference, else NaN. `conditional`: shared
+    documents limit the comparison to this corpus.
     """
 
     a: Ints
     b: Ints
-    mean: Floats
-    error: Floats
-    freedom: Floats
-    n: Ints
-    clusters: Ints
-    effective: Floats
-    sums: Floats
-    residuals: Floats
     identical: Bools
     cautious_p: Floats
     damping: Floats
     worst: Floats
-    conditional: Bools
     untested: Bools
 
     @property
@@ -79,7 +68,8 @@ def total_loss(values: Floats) -> float:
 def _block(differences: Floats, a: Ints, b: Ints, clusters: Clusters, loss: float) -> Pairs:
     means = robust(differences, clusters)
     untested = (means.clusters < FEWEST_FOR_INTERVAL) | (not clusters.tested)
-    means = replace(means, error=np.where(untested, np.nan, means.error), alone=np.where(untested, np.nan, means.alone))
+    error, alone = (np.where(untested, np.nan, column) for column in (means.error, means.alone))
+    means = replace(means, error=error, alone=alone, conditional=means.conditional & ~untested)
     identical = (np.nan_to_num(differences) == 0).all(axis=1)
     worst = _worst(differences, means, loss)
     p = np.where(np.isnan(worst), 2 * scipy.special.stdtr(means.freedom, -without_skew(_t(means.mean, means.error), means)), 1.0)
@@ -87,21 +77,13 @@ def _block(differences: Floats, a: Ints, b: Ints, clusters: Clusters, loss: floa
     plain = _t(means.mean, means.alone)
     damping = np.clip(ratio(t_quantile(means.alone_freedom, p), plain), 0, 1)
     return Pairs(
+        **{column.name: getattr(means, column.name) for column in fields(Robust)},
         a=a.astype(np.int64),
         b=b.astype(np.int64),
-        mean=means.mean,
-        error=means.error,
-        freedom=means.freedom,
-        n=means.n,
-        clusters=means.clusters,
-        effective=means.effective,
-        sums=means.sums,
-        residuals=means.residuals,
         identical=identical,
         cautious_p=np.where(identical, 1.0, p),
         damping=np.where(np.isnan(worst), np.where(np.isnan(plain), 1.0, damping), 0.0),
         worst=worst,
-        conditional=means.conditional & ~untested,
         untested=untested,
     )
 

@@ -49,7 +49,7 @@ def detectable(pairs: Pairs, pair: int, names: Sequence[str], level: float, smal
 
 
 def expected_difference(questions: int, comparisons: int) -> float:
-    """Estimate the difference that so many questions show, before anything was measured: (z + z) · SPREAD / √n, corrected for the comparisons."""
+    """Estimate the difference that some questions show, before anything was measured: (z + z) · SPREAD / √n, corrected for the comparisons."""
     return _quantiles(comparisons) * SPREAD / math.sqrt(max(1, questions))
 
 

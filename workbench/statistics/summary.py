@@ -43,8 +43,8 @@ def summarise(
     rows: dict[tuple[int, str], dict[str, Any]] = {}
     slices = query_slices(metadata, len(clusters), crossed)
     for label, members in slices.items():
-        for place, count in enumerate((unscored & members).sum(axis=1).tolist()):
-            rows[place, label] = {"metric": names[place], "slice": label} | _NO_MEAN | {"unscored": count}
+        for index, count in enumerate((unscored & members).sum(axis=1).tolist()):
+            rows[index, label] = {"metric": names[index], "slice": label} | _NO_MEAN | {"unscored": count}
         for places, chosen in alike(scored & members):
             if chosen.any():
                 bounds = attainable[places][:, chosen]
@@ -52,11 +52,11 @@ def summarise(
                 each = clusters[chosen].averaged(bounds)[0]
                 counts = (~np.isnan(each)).sum(axis=1)
                 means = np.where(counts > 0, ratio(np.nansum(each, axis=1), counts), np.nan)
-                for place, interval, most in zip(places.tolist(), intervals, means.tolist(), strict=True):
+                for index, interval, most in zip(places.tolist(), intervals, means.tolist(), strict=True):
                     # `min` and `max` return their first argument beside NaN: no interval, or no known maximum.
-                    high = min(interval.high, max(most, interval.value)) if proportion[place] else interval.high
-                    rows[place, label] |= asdict(interval) | {"attainable": most, "high": high}
-    ordered = (rows[place, label] for place in range(len(names)) for label in slices)
+                    high = min(interval.high, max(most, interval.value)) if proportion[index] else interval.high
+                    rows[index, label] |= asdict(interval) | {"attainable": most, "high": high}
+    ordered = (rows[index, label] for index in range(len(names)) for label in slices)
     return pd.DataFrame([row for row in ordered if row["slice"] == "all" or row["n"] or row["unscored"]], columns=_COLUMNS)
 
 

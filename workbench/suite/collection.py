@@ -18,7 +18,7 @@ from workbench.gate.rules import BaselineComparison, Floor, RetrievalTest, Rule,
 from workbench.metrics.names import Metric
 from workbench.printable import printable_line
 from workbench.records import Dataset
-from workbench.statistics.gates.paired import Decision
+from workbench.statistics.gates import Decision
 from workbench.suite.fixtures import plain_errors
 from workbench.suite.rag_suite import RagSuite, ingesting_target, suite_of
 from workbench.targets.freshness.cases import CASES, FreshnessData, read_freshness

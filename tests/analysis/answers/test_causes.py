@@ -2,9 +2,16 @@ import pandas as pd
 import pytest
 
 from tests.answered_runs import with_causes
-from workbench.analysis.answer_causes import answer_cause_meanings, attributed_conditions, failed_answers, failed_share, failures_of
 from workbench.analysis.answer_values import answering
-from workbench.analysis.misses import causes_by_query, missed_evidence
+from workbench.analysis.causes import (
+    answer_cause_meanings,
+    attributed_conditions,
+    causes_by_query,
+    failed_answers,
+    failed_share,
+    failures_of,
+    missed_evidence,
+)
 from workbench.attribution.causes import CAUSE_NAMES
 from workbench.results.run_tables import RunTables
 

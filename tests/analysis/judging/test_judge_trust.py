@@ -3,7 +3,7 @@
 import pytest
 
 from tests.judged_runs import Judged, judged
-from workbench.analysis.judging.judge_trust import has_judges, judge_trust
+from workbench.analysis.judging.judges import has_judges, judge_trust
 from workbench.report.topics.answers.calibration import calibration_blocks, calibrations, corrected_blocks, labelled_configurations
 
 

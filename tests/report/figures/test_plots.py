@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.text import Text
 
-from workbench.report.figures.canvas import IntervalRow, canvas, means_drawing, spanned
+from workbench.report.canvas import IntervalRow, canvas, means_drawing, spanned
 from workbench.report.render.svg import inline_svg
 from workbench.report.topics.retrieval.costs import Point, frontier_drawing
 from workbench.report.topics.retrieval.tokens import recall_drawing

@@ -5,7 +5,7 @@ import re
 from PIL import Image
 
 from workbench.analysis.passages import Piece
-from workbench.report.figures.canvas import IntervalRow, differences_drawing
+from workbench.report.canvas import IntervalRow, differences_drawing
 from workbench.report.model import (
     Bar,
     Cell,

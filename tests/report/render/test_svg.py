@@ -1,6 +1,6 @@
 import re
 
-from workbench.report.figures.canvas import ACCENT, MUTED, canvas
+from workbench.report.canvas import ACCENT, MUTED, canvas
 from workbench.report.render.svg import inline_svg
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from workbench.execution.collect import collect
 from workbench.execution.local import Outcome
-from workbench.report.text.delivery import delivery_notes, other_budgets, short_deliveries, unfilled_budgets, whole_corpus
+from workbench.report.text.sentences import delivery_notes, other_budgets, short_deliveries, unfilled_budgets, whole_corpus
 from workbench.results.run_tables import RunTables
 
 MANY = [f"c{number}" for number in range(26)]

@@ -11,7 +11,7 @@ from workbench.analysis.findings import findings
 from workbench.report.model import Figure
 from workbench.report.render.plain import summary_lines, summary_markdown
 from workbench.report.summary import headline, opening
-from workbench.report.text.drafts import beside_verdict, drafts_lines
+from workbench.report.text.sentences import beside_verdict, drafts_lines
 from workbench.report.topics.retrieval.differences import differences
 from workbench.results.run_tables import RunTables
 from workbench.statistics.verdict import Reason

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from workbench.analysis.answer_causes import CauseCount, FailureCauses
-from workbench.analysis.judging.judge_trust import JudgeTrust
+from workbench.analysis.causes import CauseCount, FailureCauses
+from workbench.analysis.judging.judges import JudgeTrust
 from workbench.attribution.causes import CAUSES
 from workbench.judging.measured import CONTRADICTIONS_FOUND
 from workbench.judging.measured import MEASURED as FIGURES

@@ -7,9 +7,10 @@ import pytest
 
 from workbench.analysis.findings import findings
 from workbench.report.model import Figure
-from workbench.report.summary import answers
 from workbench.report.topics.retrieval.differences import differences
 from workbench.report.topics.retrieval.ranking import ranking_table
+from workbench.report.topics.retrieval.verdict import certainty
+from workbench.report.topics.run.configurations import faults
 
 SPREAD = np.random.default_rng(3)
 
@@ -52,7 +53,7 @@ def test_the_report_of_one_question_describes_no_interval_and_no_confidence(made
     assert not re.search(r"[Ii]ntervals (of|hold|are|clustered)|their intervals|confidence", said), said
     assert "0.80 to 1.00" in [column.note for column in table.columns]
     assert not any(row.level for row in table.rows)
-    assert answers(found).faults.sentence.endswith("on the only question.")
+    assert faults(found)[0].endswith("on the only question.")
 
 
 def test_a_significant_difference_that_unseen_losses_could_undo_has_its_reason_beside_a_p_of_nearly_1(made) -> None:
@@ -66,4 +67,4 @@ def test_a_significant_difference_that_unseen_losses_could_undo_has_its_reason_b
     row = [cell.text for cell in shown(run).data.rows[0].cells]
     assert "> 0.99" in row
     assert row[-1] == "statistically indistinguishable, because unseen losses could undo it"
-    assert ": p > 0.99, because fewer than 5 questions are against the difference" in answers(findings(run)).certainty.sentence
+    assert ": p > 0.99, because fewer than 5 questions are against the difference" in certainty(findings(run))[0]

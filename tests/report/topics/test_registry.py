@@ -8,14 +8,15 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from workbench.analysis.findings import Findings
+from workbench.analysis.findings import Findings, findings
+from workbench.report import summary
 from workbench.report.model import Prose
 from workbench.report.render import html, plain
 from workbench.report.render.html import document_of
 from workbench.report.render.plain import summary_lines, summary_markdown
 from workbench.report.topics import registry
 from workbench.report.topics.registry import TOPICS
-from workbench.report.topics.topic import Topic
+from workbench.report.topics.topic import Topic, question
 from workbench.report.views import ComparisonView
 from workbench.results.run_tables import RunTables
 
@@ -23,13 +24,19 @@ ROOT = Path(__file__).parents[3]
 FOLDER = Path(registry.__file__).parent
 
 
-def test_every_module_of_the_folder_is_registered_and_computes_apart_from_rendering() -> None:
-    registered = {topic.compute.__module__ for topic in TOPICS} | {topic.render.__module__ for topic in TOPICS if topic.render}
-    shared = {f"workbench.report.topics.{name}" for name in ("topic", "registry", "answers.calibration", "run.worst")}
-    modules = {".".join(path.relative_to(ROOT).with_suffix("").parts) for path in FOLDER.rglob("*.py") if path.stem != "__init__"}
-    assert modules - shared <= registered
-    for module in modules - shared:
-        assert {name for name, value in vars(importlib.import_module(module)).items() if isinstance(value, Topic)}, module
+def test_every_module_of_the_folder_with_a_topic_is_registered() -> None:
+    modules = [
+        ".".join(path.relative_to(ROOT).with_suffix("").parts) for path in FOLDER.rglob("*.py") if path.stem not in ("__init__", "registry")
+    ]
+    defined = {
+        module: [value for value in vars(importlib.import_module(module)).values() if isinstance(value, Topic)] for module in modules
+    }
+    forgotten = [module for module, topics in defined.items() if any(topic not in TOPICS for topic in topics)]
+    assert not forgotten, f"add to registry.py: {forgotten}"
+    without = [
+        module for module in modules if not defined[module] and {"compute", "render"} <= vars(importlib.import_module(module)).keys()
+    ]
+    assert not without, f"no topic names compute and render of {without}"
 
 
 def test_names_and_anchors_are_those_of_one_topic() -> None:
@@ -67,13 +74,16 @@ def test_a_new_topic_is_in_all_views_without_another_edit(unanswered: RunTables,
         markdown=lambda number: [Prose(f"toy mark {number}")],
         views=("page", "comparison"),
         missing="no toy",
+        questions=(question(50, "A toy question?", lambda _: ("A toy answer.", "")),),
     )
     absent = replace(toy, name="absent", compute=lambda _: None)
-    for module in (html, plain, importlib.import_module("workbench.report.views")):
+    for module in (html, plain, summary, importlib.import_module("workbench.report.views")):
         monkeypatch.setattr(module, "TOPICS", (*TOPICS, toy, absent))
     assert document_of(unanswered).sections[-1].blocks == [Prose("toy of 120")]
     assert summary_lines(unanswered)[-1] == "toy line 120"
-    assert summary_markdown(unanswered).rstrip().endswith("toy mark 120")
+    assert "\ntoy mark 120\n" in summary_markdown(unanswered)
+    assert summary_markdown(unanswered).rstrip().endswith("**A toy question?** A toy answer.")
+    assert summary.answers(findings(unanswered))[-2].sentence == "A toy answer."
     view = ComparisonView(unanswered)
     assert "toy of 120" in view.toy().html
     assert "no toy" in view.absent().html

@@ -8,8 +8,7 @@ from tests.statistics.reference import wilson
 from workbench.errors import InputError
 from workbench.statistics.clusters import Clusters, weighted
 from workbench.statistics.comparison import holm
-from workbench.statistics.gates.floors import floor_test
-from workbench.statistics.gates.paired import Decision, MetricScale, PairedTest, Values, average, paired_test, second_stage
+from workbench.statistics.gates import Decision, MetricScale, PairedTest, Values, average, floor_test, paired_test, second_stage
 
 MARGIN = 0.04
 

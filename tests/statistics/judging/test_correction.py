@@ -12,10 +12,8 @@ from tests.statistics.reference import wilson
 from workbench.errors import InputError
 from workbench.statistics.clusters import Clusters
 from workbench.statistics.judging.calibration import JudgedLabels, agreement, calibration
-from workbench.statistics.judging.items import LabelledItems
+from workbench.statistics.judging.corrections import LabelledItems, corrected_difference, corrected_mean
 from workbench.statistics.judging.limits import share_limits, shrunk_design
-from workbench.statistics.judging.post_stratified import corrected_mean
-from workbench.statistics.judging.rectified import corrected_difference
 
 
 def made(judged, label, documents=40):
@@ -166,7 +164,7 @@ def test_measures_agree_with_scikit_learn():
     assert found.balanced_accuracy.value == pytest.approx((items.judged[good].mean() + 1 - items.judged[~good].mean()) / 2)
     for value in (found.auroc, found.kappa, found.balanced_accuracy, found.sensitivity):
         assert value.low < value.value < value.high
-    assert sum(each.n for each in found.curve) == 80
+    assert sum(good.n for _, good in found.curve) == 80
 
 
 def test_weights_undo_the_sampling_by_verdict():

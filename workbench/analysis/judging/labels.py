@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -17,8 +17,8 @@ from workbench.metrics.coverage import Floats
 from workbench.metrics.registry import METRICS
 from workbench.results.judge_labels import LabelLine
 from workbench.results.run_tables import RunTables
+from workbench.statistics.judging.corrections import LabelledItems
 from workbench.statistics.judging.drawing import EACH_CLASS, DrawableItem, DrawnItems, draw, shuffled
-from workbench.statistics.judging.items import LabelledItems
 
 # What can be labelled, with the metrics that labels correct.
 LabelTask = Literal["support", "correctness", "answer_relevance"]
@@ -42,7 +42,12 @@ def judged_items(run: RunTables, task: str, condition: str) -> pd.DataFrame:
     InputError
         If the run has no such items.
     """
-    rows = _claims(run) if task == "support" else _answers(run, task)
+    if task == "support":
+        rows = run.claims[run.claims["number"] >= 0]
+    else:
+        rows = run.answer_judgements[(run.answer_judgements["task"] == task) & (run.answer_judgements["passage"] == -1)]
+        rows = rows.assign(number=-1, claim="", verdict="", confidence=np.nan)
+    rows = rows[[*_ANSWER_KEYS, "number", "claim", "score", "verdict", "confidence", "passage", "judge"]]
     rows = rows[(rows["condition"] == condition) & (rows["variant"] == "")]
     if rows.empty:
         judged = "claims" if task == "support" else f"answers with {task}"
@@ -77,36 +82,15 @@ def verdict_of(items: pd.DataFrame, metric: str) -> "pd.Series[float]":
     return (items["verdict"] == "contradicted").astype(np.float64).mask(items["verdict"] == "")
 
 
-def label_of(labels: "pd.Series[str]", metric: str) -> "pd.Series[float]":
-    """Return the label of each item for a metric: 1, 0, or NaN without one."""
-    wanted = {"faithfulness": "supported", "contradiction_rate": "contradicted"}.get(metric, "yes")
-    return (labels == wanted).astype(np.float64).mask(labels == "")
-
-
 def passages_shown(run: RunTables, condition: str) -> dict[tuple[str, int, str], tuple[str, ...]]:
     """Return the texts of the context of each answer, by configuration, repeat and question."""
+
+    def text(passage: dict[str, Any]) -> str:
+        return passage["text"] if "text" in passage else text_of(run, passage["doc_id"], int(passage["start"]), int(passage["end"]))
+
     rows = run.answers[(run.answers["condition"] == condition) & (run.answers["variant"] == "")]
     keys = zip(rows["configuration"].tolist(), rows["repeat"].tolist(), rows["query_id"].tolist(), strict=True)
-    return {key: tuple(_text(run, each) for each in json.loads(text)) for key, text in zip(keys, rows["passages"].tolist(), strict=True)}
-
-
-def _text(run: RunTables, passage: dict[str, object]) -> str:
-    return (
-        str(passage["text"])
-        if "text" in passage
-        else text_of(run, str(passage["doc_id"]), int(str(passage["start"])), int(str(passage["end"])))
-    )
-
-
-def _claims(run: RunTables) -> pd.DataFrame:
-    rows = run.claims[run.claims["number"] >= 0]
-    return rows[[*_ANSWER_KEYS, "number", "claim", "score", "verdict", "confidence", "passage", "judge"]]
-
-
-def _answers(run: RunTables, task: str) -> pd.DataFrame:
-    table = run.answer_judgements
-    rows = table[(table["task"] == task) & (table["passage"] == -1)]
-    return rows[[*_ANSWER_KEYS, "score", "passage", "judge"]].assign(number=-1, claim="", verdict="", confidence=np.nan)
+    return {key: tuple(map(text, json.loads(each))) for key, each in zip(keys, rows["passages"].tolist(), strict=True)}
 
 
 def drawn_items(items: pd.DataFrame, number: int, seed: int, each_class: int = EACH_CLASS) -> dict[str, DrawnItems]:
@@ -136,8 +120,8 @@ def lines_to_label(run: RunTables, task: str, condition: str, number: int, seed:
         expected = str(question["answer"]) if task == "correctness" else ""
         texts = (str(question["text"]), str(row["answer"]), str(row["claim"]), expected)
         context = passages.get((configuration, int(row["repeat"]), query_id), ())
-        place = (item_id, task, configuration, condition, query_id)
-        lines.append(LabelLine(*place, *texts, context, seed=seed, number=number, each_class=each_class))
+        keys = (item_id, task, configuration, condition, query_id)
+        lines.append(LabelLine(*keys, *texts, context, seed=seed, number=number, each_class=each_class))
     return lines
 
 
@@ -169,7 +153,9 @@ class LabelledRun:
     def of(self, configuration: str, metric: str) -> LabelledItems:
         """Return the items of a configuration for a metric, with the labels of drawn items."""
         rows = self.items[self.items["configuration"] == configuration]
-        label = np.asarray(label_of(rows["label"].where(rows["drawn"], ""), metric), dtype=np.float64)
+        given = rows["label"].where(rows["drawn"], "")
+        wanted = {"faithfulness": "supported", "contradiction_rate": "contradicted"}.get(metric, "yes")
+        label = np.asarray((given == wanted).astype(np.float64).mask(given == ""), dtype=np.float64)
         query = places(self.run, rows["query_id"]).astype(np.int64)
         observed = clusters(self.run)
         weight = item_weights(rows)
@@ -199,18 +185,13 @@ def labelled_run(run: RunTables, task: str, condition: str, lines: Sequence[Labe
     label = [max(given.get(item_id, [""]), key=given.get(item_id, [""]).count) for item_id in items["item_id"]]
     second = [given[item_id][1] if len(given.get(item_id, [])) > 1 else "" for item_id in items["item_id"]]
     first = [given[item_id][0] if len(given.get(item_id, [])) > 1 else "" for item_id in items["item_id"]]
-    at_random, drawn = _draws(items, [line for line in own if line.item_id in known])
+    # Lines without a draw are not a random sample.
+    inside = [line for line in own if line.item_id in known]
+    seeds = [line.seed for line in inside if line.number]
+    number, each_class = max((line.number for line in inside), default=0), max((line.each_class for line in inside), default=0)
+    draws = drawn_items(items, number, seeds[0], each_class).values() if seeds else ()
+    at_random = {item_id for draw in draws for item_id in draw.at_random}
+    drawn = at_random | {item_id for draw in draws for item_id in draw.by_class}
     joined = items.assign(label=label, first=first, second=second)
     joined = joined.assign(at_random=joined["item_id"].isin(at_random), drawn=joined["item_id"].isin(drawn))
     return LabelledRun(run, task, condition, joined, tuple(line for line in own if line.item_id not in known))
-
-
-def _draws(items: pd.DataFrame, lines: Sequence[LabelLine]) -> tuple[set[str], set[str]]:
-    """The items that the lines' draw drew at random, and all that it drew. Lines without a draw are not a random sample."""
-    seeds = [line.seed for line in lines if line.number]
-    if not seeds:
-        return set(), set()
-    number, each_class = max(line.number for line in lines), max(line.each_class for line in lines)
-    drawn = drawn_items(items, number, seeds[0], each_class).values()
-    at_random = {item_id for each in drawn for item_id in each.at_random}
-    return at_random, at_random | {item_id for each in drawn for item_id in each.by_class}

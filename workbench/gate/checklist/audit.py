@@ -22,7 +22,7 @@ from workbench.gate.checklist.quality import (
     rounded_down,
 )
 from workbench.gate.rules import GateSettings
-from workbench.report.text.drafts import unaccepted_drafts
+from workbench.report.text.sentences import unaccepted_drafts
 from workbench.results.run_tables import RunTables
 
 CI_FILES = (".github/workflows/*.yml", ".github/workflows/*.yaml", ".gitlab-ci.yml")

@@ -8,8 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from workbench.analysis.judging.judge_trust import JudgeTrust, judge_trust
-from workbench.analysis.misses import cause_meanings, missed_evidence
+from workbench.analysis.causes import cause_meanings, missed_evidence
+from workbench.analysis.judging.judges import JudgeTrust, judge_trust
 from workbench.analysis.synthetic import unaccepted
 from workbench.core.formatting import interval, listed, number, plural, share
 from workbench.gate.checklist.points import Audit, ChecklistPoint, MetricMean

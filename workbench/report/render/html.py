@@ -61,17 +61,12 @@ def rendered(document: Report) -> str:
     context = {"page": True, "look": _look, "named": _naming(document.names), "picture": inline_svg, "number": itertools.count(1).__next__}
     context |= {"within": "", "course": sparkline}
     shown = {"document": document, "policy": policy(script, style), "script": Markup(script), "style": Markup(style)}
-    return printable_page(environment().get_template("report.html.j2").render(context | shown))
+    return visible_html(environment().get_template("report.html.j2").render(context | shown))
 
 
 def style_sheet() -> str:
     """The style sheet of all pages."""
     return (_TEMPLATES / "report.css").read_text("utf-8")
-
-
-def printable_page(text: str) -> str:
-    """Replace what HTML does not allow: control characters, which a terminal would obey, and halves of surrogate pairs."""
-    return visible_html(text)
 
 
 def policy(script: str, style: str) -> str:
@@ -86,20 +81,18 @@ def _look(_: str, *classes: str) -> Markup:
 
 
 def _naming(names: Sequence[str]) -> Callable[[str], Markup]:
-    """Mark up the names of configurations in a sentence to prevent breaks at hyphens."""
+    """Mark up the names of configurations in a sentence to prevent breaks at hyphens. A long name has to break somewhere."""
     longest_first = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
+    unbroken = Markup('<span class="name">{}</span>')
 
     def named(text: str) -> Markup:
         text = re.sub(r"\bp ([=<]) ", "p\u00a0\\1\u00a0", text)
         parts = re.split(rf"(?<![\w.-])({longest_first})(?![\w-])", text) if names else [text]
-        return Markup("").join(_name(part) if at % 2 else escape(part) for at, part in enumerate(parts))
+        return Markup("").join(
+            unbroken.format(part) if at % 2 and len(part) <= _UNBROKEN else escape(part) for at, part in enumerate(parts)
+        )
 
     return named
-
-
-def _name(name: str) -> Markup:
-    # A long name has to break somewhere.
-    return Markup('<span class="name">{}</span>').format(name) if len(name) <= _UNBROKEN else escape(name)
 
 
 def _digest(text: str) -> str:

@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 
 from workbench.core.display import CELL, FRAME, LINE, NUMBER, PARAGRAPH, TABLE, displayed
 from workbench.core.fingerprint import fingerprint
-from workbench.report.figures.canvas import WIDTH_INCHES, own_style
+from workbench.report.canvas import WIDTH_INCHES, own_style
 from workbench.report.model import Block, Columns, Figure, Section
 from workbench.report.render.html import environment
 from workbench.report.render.svg import sparkline

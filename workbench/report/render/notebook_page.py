@@ -12,10 +12,10 @@ from typing import Any
 
 from markupsafe import Markup
 
-from workbench.core.display import excerpt
+from workbench.core.display import excerpt, visible_html
 from workbench.core.files import write_text
 from workbench.errors import InputError
-from workbench.report.render.html import environment, printable_page, style_sheet
+from workbench.report.render.html import environment, style_sheet
 
 # Outputs may style themselves, but nothing is loaded and no script runs.
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -94,10 +94,10 @@ def write_notebook_page(notebook: Path) -> Path:
 def notebook_page(notebook: Path) -> str:
     """Return the page of an executed notebook. Raises InputError if the file does not exist or is not a notebook."""
     cells = list(_cells(_read(notebook)))
-    title = next((found[1] for cell in cells if (found := re.search(r"<h1>(.*?)</h1>", cell.text))), "")
+    title = next((match[1] for cell in cells if (match := re.search(r"<h1>(.*?)</h1>", cell.text))), "")
     shown = {"title": Markup(title).striptags() or notebook.stem, "file": notebook.name, "cells": cells}
     text = environment().get_template("notebook.html.j2").render(shown | {"policy": _POLICY, "style": Markup(style_sheet())})
-    return printable_page(text)
+    return visible_html(text)
 
 
 def _read(path: Path) -> list[Any]:
@@ -106,10 +106,10 @@ def _read(path: Path) -> list[Any]:
     try:
         # Half of a surrogate pair is JSON, and no text of a page.
         text = _SURROGATES.sub("\ufffd", json.dumps(json.loads(path.read_bytes()), ensure_ascii=False))
-        found = nbformat.convert(nbformat.reader.reads(text), 4)
-        _, found = nbformat.validator.normalize(found)
-        nbformat.validate(found, relax_add_props=True)
-        return list(found.cells)
+        notebook = nbformat.convert(nbformat.reader.reads(text), 4)
+        _, notebook = nbformat.validator.normalize(notebook)
+        nbformat.validate(notebook, relax_add_props=True)
+        return list(notebook.cells)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}", "give the path of an executed notebook") from error
     except RecursionError as error:
@@ -120,14 +120,16 @@ def _read(path: Path) -> list[Any]:
 
 
 def _cells(cells: list[Any]) -> Iterator[PageCell]:
-    heading, silent = "", list[str]()
+    from markdown_it import MarkdownIt
+
+    heading, silent, markdown = "", list[str](), MarkdownIt("commonmark", {"html": False}).enable("table")
     for cell in cells:
         # The record at the end is for the program that ran the notebook.
         if "record" in cell.metadata.get("tags", []):
             continue
         if cell.cell_type == "markdown":
             heading = next((line.strip("# ") for line in cell.source.splitlines() if line.startswith("#")), heading)
-            yield PageCell(_markdown(cell.source))
+            yield PageCell(_cleaned(markdown.render(cell.source)))
         elif cell.cell_type == "code" and cell.source:
             # Parameters and imports print nothing: they are shown with the cell that uses them.
             silent.append(cell.source)
@@ -138,12 +140,6 @@ def _cells(cells: list[Any]) -> Iterator[PageCell]:
         yield PageCell(source="\n\n".join(silent))
 
 
-def _markdown(source: str) -> Markup:
-    from markdown_it import MarkdownIt
-
-    return _cleaned(MarkdownIt("commonmark", {"html": False}).enable("table").render(source))
-
-
 def _output(output: Any, heading: str) -> Markup:
     """Return an output as HTML, in the richest of its forms that needs no script."""
     if output.output_type == "stream":
@@ -152,7 +148,10 @@ def _output(output: Any, heading: str) -> Markup:
         return _plain("\n".join(output.traceback) or f"{output.ename}: {output.evalue}")
     data = {kind: value if isinstance(value, str) else json.dumps(value) for kind, value in output.data.items()}
     if "text/html" in data and not _is_too_large(data["text/html"]):
-        return _framed(_cleaned(data["text/html"]))
+        html = _cleaned(data["text/html"])
+        # A wide table scrolls by keyboard, unless the output does so itself.
+        frame = Markup('<div class="frame" tabindex="0" role="group" aria-label="Table">{}</div>')
+        return frame.format(html) if "<table" in html and "tabindex" not in html else html
     if kind := next((kind for kind in _PICTURES if kind in data), ""):
         return _picture(kind, data, output.metadata.get(kind), heading)
     if _WIDGET in data:
@@ -161,7 +160,7 @@ def _output(output: Any, heading: str) -> Markup:
 
 
 def _is_too_large(html: str) -> bool:
-    """Return True if cleaning would take long. In pictures, elements of tables and lists nest too."""
+    """Check for HTML that takes long to clean. In pictures, elements of tables and lists nest too."""
     nesting = _ELEMENT if re.search("<(?:svg|math)", html, re.IGNORECASE) else _NESTING
     return sum(1 for _ in islice(nesting.finditer(html), _MOST_ELEMENTS + 1)) > _MOST_ELEMENTS
 
@@ -185,13 +184,6 @@ def _plain(text: str) -> Markup:
     return (
         Markup('<pre tabindex="0" role="group" aria-label="Output">{}</pre>').format(_ESCAPES.sub("", text)) if text.strip() else Markup("")
     )
-
-
-def _framed(html: Markup) -> Markup:
-    """Let a wide table scroll by keyboard, unless the output does so itself."""
-    if "<table" not in html or "tabindex" in html:
-        return html
-    return Markup('<div class="frame" tabindex="0" role="group" aria-label="Table">{}</div>').format(html)
 
 
 def _cleaned(html: str) -> Markup:
@@ -225,7 +217,7 @@ def _attribute(_: str, name: str, value: str) -> str | None:
 
 
 def _is_harmless(declaration: str) -> bool:
-    """Return True if a declaration of a style loads nothing and keeps its element in its place."""
+    """Check that a declaration of a style loads nothing and keeps its element in its place."""
     name, _, value = declaration.partition(":")
     if "\\" in declaration or not {function.lower() for function in re.findall(r"([\w-]*)\s*\(", value)} <= _FUNCTIONS:
         return False

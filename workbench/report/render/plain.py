@@ -4,7 +4,7 @@ import re
 
 from workbench.analysis.findings import findings
 from workbench.report.model import Block, Lines, Prose, Section, Summary, Table, Terms
-from workbench.report.summary import headline, opening
+from workbench.report.summary import answered, headline, opening
 from workbench.report.topics.registry import TOPICS
 from workbench.results.run_tables import RunTables
 
@@ -20,7 +20,11 @@ def summary_markdown(run: RunTables) -> str:
     """Summarise a run: headline, ranking, configurations that are not ranked, and answers."""
     conclusions = findings(run)
     lead = headline(conclusions)
-    blocks = [*map(Prose, opening(conclusions)), *(block for topic in TOPICS for block in topic.markdown_blocks(conclusions))]
+    blocks = [
+        *map(Prose, opening(conclusions)),
+        *(block for topic in TOPICS for block in topic.markdown_blocks(conclusions)),
+        answered(conclusions),
+    ]
     title = f"### {escaped(run.name)}: {escaped(f'{lead.text} {lead.aside}'.strip())}"
     return "\n\n".join([title, *(part for block in blocks for part in markdown(block))]) + "\n"
 

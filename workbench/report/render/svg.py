@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 from markupsafe import Markup
 
-from workbench.report.figures.canvas import ACCENT, FAINT, INK, LINES, MUTED, PAPER, own_style
+from workbench.report.canvas import ACCENT, FAINT, INK, LINES, MUTED, PAPER, own_style
 from workbench.report.model import Sparkline
 
 if TYPE_CHECKING:
@@ -112,20 +112,20 @@ def _elements(line: Sparkline, page: bool) -> list[Markup]:
     known = [value for value in (*line.values, *(line.usual or ()), *(() if line.limit is None else (line.limit,))) if math.isfinite(value)]
     low, high = min(known), max(known)
 
-    def x(place: float) -> float:
-        return _EDGE + (_WIDTH - 2 * _EDGE) * place / max(1, len(line.values) - 1)
+    def x(position: float) -> float:
+        return _EDGE + (_WIDTH - 2 * _EDGE) * position / max(1, len(line.values) - 1)
 
     def y(value: float) -> float:
         return _HEIGHT / 2 if high == low else _HEIGHT - _EDGE - (_HEIGHT - 2 * _EDGE) * (value - low) / (high - low)
 
     horizontal = '<line {0} x1="0" x2="240" y1="{1}" y2="{1}"/>'
-    found = []
+    elements = []
     if line.usual:
         bottom, top = map(y, line.usual)
-        found.append(element('<rect {} x="0" width="240" y="{}" height="{}"/>', "usual", top, max(1.0, bottom - top)))
-    found += [element(horizontal, "limit", y(line.limit))] if line.limit is not None else []
-    found += [element('<line {0} x1="{1}" x2="{1}" y1="0" y2="56"/>', "mark", x(line.mark))] if line.mark is not None else []
-    points = [(place, value) for place, value in enumerate(line.values) if not math.isnan(value)]
-    drawn = " ".join(f"{x(place):.1f},{y(value):.1f}" for place, value in points)
-    found += [element('<polyline {} points="{}"/>', "line", drawn)] if len(points) > 1 else []
-    return [*found, element('<circle {} cx="{}" cy="{}" r="3.5"/>', "now", x(points[-1][0]), y(points[-1][1]))]
+        elements.append(element('<rect {} x="0" width="240" y="{}" height="{}"/>', "usual", top, max(1.0, bottom - top)))
+    elements += [element(horizontal, "limit", y(line.limit))] if line.limit is not None else []
+    elements += [element('<line {0} x1="{1}" x2="{1}" y1="0" y2="56"/>', "mark", x(line.mark))] if line.mark is not None else []
+    points = [(position, value) for position, value in enumerate(line.values) if not math.isnan(value)]
+    drawn = " ".join(f"{x(position):.1f},{y(value):.1f}" for position, value in points)
+    elements += [element('<polyline {} points="{}"/>', "line", drawn)] if len(points) > 1 else []
+    return [*elements, element('<circle {} cx="{}" cy="{}" r="3.5"/>', "now", x(points[-1][0]), y(points[-1][1]))]

@@ -19,8 +19,7 @@ from workbench.analysis.findings import Findings
 from workbench.context.conditions import CLEAN_TWINS, GOLD, GOLD_DISTRACTORS, NONE, RETRIEVED
 from workbench.core.formatting import count, listed, number, plural
 from workbench.report.model import SummaryItem
-from workbench.report.text.drafts import too_few
-from workbench.report.topics.answers.costs import cost_sentence
+from workbench.report.text.sentences import too_few
 from workbench.results.run_tables import RunTables
 from workbench.statistics.effects import EffectReading
 
@@ -40,23 +39,32 @@ MEANINGS = {
 PLACES = {"before": "before the evidence", "after": "after the evidence"}
 
 
-def does_it_hold(findings: Findings) -> SummaryItem | None:
-    """Say how the answers of the first configuration that answers depend on the context. None for a run without answers."""
-    names = answering(findings.run)
-    return hold_answer(findings.run, names[0]) if names else None
+def does_it_hold(findings: Findings) -> list[SummaryItem]:
+    """Say how the answers of the first configuration that answers depend on the context. Empty for a run without answers."""
+    return [hold_answer(findings.run, name) for name in answering(findings.run)[:1]]
 
 
 def hold_answer(run: RunTables, configuration: str) -> SummaryItem:
     """Say how the answers of a configuration depend on the context. Only losses that are significant together are claimed."""
-    parts = decomposition_of(run, configuration)
-    details = detail_sentences(run, parts) if parts else []
-    return SummaryItem(QUESTION, " ".join(_hold_sentences(run, configuration)), " ".join(details))
+    parts, cut = decomposition_of(run, configuration), [f"{sentence}." for sentence in cut_sentences(run)]
+    sentences = [*score_sentences(run, configuration), missing_sentence(run, configuration), *cut]
+    return SummaryItem(QUESTION, " ".join(filter(None, sentences)), " ".join(detail_sentences(run, parts) if parts else []))
 
 
 def detail_sentences(run: RunTables, parts: Decomposition) -> list[str]:
     """State the closed-book share, what remains, and what the answer score is."""
-    score = f"{parts.metric}: {run.measures[parts.metric].meaning}."
-    return list(filter(None, [_closed_book(parts), _remaining(run, parts), score]))
+    sentences, closed, metric = list[str](), parts.closed, run.measures[parts.metric]
+    if parts.closed_book:
+        value = f"{number(parts.closed_book.value)} {parts.closed_book.bounds()}"
+        refused = f" Of {plural(closed.of, 'answer')} {count(closed.refused)} are refused, which says nothing about what the model knows."
+        share = f"Without any passages (condition {NONE}), {parts.metric} is {value}: the closed-book share."
+        sentences.append(f"{share}{refused if closed.refused else ''}")
+    if parts.remaining:
+        words = ", and right answers in other words" if metric.compares == "words" else ""
+        refused = f" ({_refused(parts.alone)} answers are refused)" if parts.alone.refused else ""
+        lost = f"{number(parts.remaining.value)} {parts.remaining.bounds()} is missing with the evidence alone{refused}"
+        sentences.append(f"{lost}: {REMAINING}{words}.")
+    return [*sentences, f"{parts.metric}: {metric.meaning}."]
 
 
 def loss_sentences(run: RunTables, parts: Decomposition) -> list[str]:
@@ -72,7 +80,11 @@ def loss_sentences(run: RunTables, parts: Decomposition) -> list[str]:
     attacks = attacks if not is_verbatim(run, parts.configuration) or any(loss.significant for loss in attacks) else []
     plain = [loss for loss in enough if loss.condition not in CLEAN_TWINS]
     sentences = [*_claims(plain), *([_attacked(attacks, parts.metric)] if attacks else [])]
-    return [*sentences, *([_too_few(run, few, len(parts.losses))] if few else [])]
+    if few:
+        largest = max(few, key=lambda loss: loss.difference.n).difference
+        about = "losses" if len(few) == len(parts.losses) else f"a loss {listed([_cause(loss) for loss in few], 3)}"
+        sentences.append(f"{too_few(run, largest, about)}.")
+    return sentences
 
 
 def missing_sentence(run: RunTables, configuration: str) -> str:
@@ -93,49 +105,31 @@ def cut_sentences(run: RunTables) -> list[str]:
     """Count the answers of all configurations that were cut off at a token limit, without a full stop. Empty if there are only a few."""
     sentences = []
     for unclear, why in ((True, ", and no reply marks its reasoning, so these texts may be reasoning in place of answers"), (False, "")):
-        found = [(name, cut, given) for name, cut, given, unknown in cut_answers(run) if unknown == unclear]
-        named = listed([f"{count(cut)} of {plural(given, 'answer')} of {name}" for name, cut, given in found], 3)
-        verb = "was" if sum(cut for _, cut, _ in found) == 1 else "were"
-        sentences += [f"{named} {verb} cut off at the token limit{why}; raise max_tokens"] if found else []
+        rows = [(name, cut, given) for name, cut, given, unknown in cut_answers(run) if unknown == unclear]
+        named = listed([f"{count(cut)} of {plural(given, 'answer')} of {name}" for name, cut, given in rows], 3)
+        verb = "was" if sum(cut for _, cut, _ in rows) == 1 else "were"
+        sentences += [f"{named} {verb} cut off at the token limit{why}; raise max_tokens"] if rows else []
     return sentences
 
 
-def answer_lines(run: RunTables, configuration: str) -> list[str]:
-    """Summarise the answers of a configuration for the terminal: scores and losses, missing answers, and costs."""
-    *found, missing = [*_found(run, configuration), missing_sentence(run, configuration)]
-    return list(filter(None, [" ".join(found), missing, cost_sentence(run, configuration)]))
-
-
-def _hold_sentences(run: RunTables, configuration: str) -> list[str]:
-    cut = [f"{sentence}." for sentence in cut_sentences(run)]
-    return list(filter(None, [*_found(run, configuration), missing_sentence(run, configuration), *cut]))
-
-
-def _found(run: RunTables, configuration: str) -> list[str]:
-    """State the scores and losses."""
+def score_sentences(run: RunTables, configuration: str) -> list[str]:
+    """State the answer scores of a configuration, contexts that lack evidence, and its losses."""
     score, parts = answer_score(run), decomposition_of(run, configuration)
     if score is None:
         return [f"{configuration} answers, but no metric of the run scores an answer's content."]
     if parts is None:
         return [_without_gold(run, configuration, str(score))]
-    return [_levels(run, parts), *filter(None, [_cut_evidence(run, configuration)]), *loss_sentences(run, parts)]
-
-
-def _levels(run: RunTables, parts: Decomposition) -> str:
-    retrieved = condition_mean(run, parts.configuration, parts.metric, RETRIEVED)
-    of = f" (on {plural(retrieved.n, 'question')}, not {count(parts.gold.n)})" if retrieved and retrieved.n != parts.gold.n else ""
-    found = f", and {number(retrieved.value)} {retrieved.bounds()} with what it retrieves{of}" if retrieved and retrieved.n else ""
-    return f"{parts.configuration} has {parts.metric} {number(parts.gold.value)} {parts.gold.bounds()} if it reads the evidence{found}."
-
-
-def _cut_evidence(run: RunTables, configuration: str) -> str:
-    """Say how many contexts of the condition gold lack evidence, because the budget or the largest number of chunks cuts it."""
+    gold, retrieved = parts.gold, condition_mean(run, configuration, parts.metric, RETRIEVED)
+    of = f" (on {plural(retrieved.n, 'question')}, not {count(gold.n)})" if retrieved and retrieved.n != gold.n else ""
+    more = f", and {number(retrieved.value)} {retrieved.bounds()} with what it retrieves{of}" if retrieved and retrieved.n else ""
+    sentences = [f"{configuration} has {parts.metric} {number(gold.value)} {gold.bounds()} if it reads the evidence{more}."]
     rows = answers_of(run, configuration)
     rows = rows[(rows["condition"] == GOLD) & (rows["reason"] == "")].drop_duplicates("query_id")
-    cut = int((~rows["gold"]).sum())
-    if not cut:
-        return ""
-    return f"The contexts with the evidence lack a part of it on {count(cut)} of {plural(len(rows), 'question')}; raise the budget of the context."
+    # The budget or the largest number of chunks cuts the evidence.
+    if cut := int((~rows["gold"]).sum()):
+        of = f"{count(cut)} of {plural(len(rows), 'question')}"
+        sentences.append(f"The contexts with the evidence lack a part of it on {of}; raise the budget of the context.")
+    return [*sentences, *loss_sentences(run, parts)]
 
 
 def _without_gold(run: RunTables, name: str, metric: str) -> str:
@@ -160,14 +154,11 @@ def _claims(losses: Sequence[Loss]) -> list[str]:
     texts = [f"{_size(loss)} {_cause(loss)}" for loss in shown]
     hidden = listed([f"{_cause(loss)} ({_size(loss)}{_able(loss)})" for loss in absent]).replace(" and ", " or ")
     sentences = [*([f"It loses {listed(texts)}."] if texts else []), *([f"No loss is shown {hidden}."] if absent else [])]
-    return [*sentences, *map(_better, gains), *_masked([loss for loss in losses if loss.masked])]
-
-
-def _better(loss: Loss) -> str:
-    """State that the evidence alone is no ceiling, because the answers from it score less."""
-    gain = loss.comparison.reversed().simultaneous
-    size = f"{number(gain.value)} {gain.bounds()}"
-    return f"The answers {_context(loss)} are better than those from the evidence alone, by {size}, so that this is no ceiling."
+    for loss in gains:
+        gain = loss.comparison.reversed().simultaneous
+        better = f"better than those from the evidence alone, by {number(gain.value)} {gain.bounds()}"
+        sentences.append(f"The answers {_context(loss)} are {better}, so that this is no ceiling.")
+    return [*sentences, *_masked([loss for loss in losses if loss.masked])]
 
 
 def _masked(losses: Sequence[Loss]) -> list[str]:
@@ -228,12 +219,6 @@ def _refused(refusals: Refusals) -> str:
     return f"{count(refusals.refused)} of {count(refusals.of)}"
 
 
-def _too_few(run: RunTables, few: Sequence[Loss], of: int) -> str:
-    largest = max(few, key=lambda loss: loss.difference.n).difference
-    about = "losses" if len(few) == of else f"a loss {listed([_cause(loss) for loss in few], 3)}"
-    return f"{too_few(run, largest, about)}."
-
-
 def _cause(loss: Loss) -> str:
     return f"through {loss.name}" if loss.condition == RETRIEVED else f"to {loss.name}"
 
@@ -244,21 +229,3 @@ def _context(loss: Loss) -> str:
 
 def _size(loss: Loss) -> str:
     return f"{number(loss.difference.value)} {loss.simultaneous.bounds()}"
-
-
-def _closed_book(parts: Decomposition) -> str:
-    if parts.closed_book is None:
-        return ""
-    value = f"{number(parts.closed_book.value)} {parts.closed_book.bounds()}"
-    closed = parts.closed
-    refused = f" Of {plural(closed.of, 'answer')} {count(closed.refused)} are refused, which says nothing about what the model knows."
-    share = f"Without any passages (condition {NONE}), {parts.metric} is {value}: the closed-book share."
-    return f"{share}{refused if closed.refused else ''}"
-
-
-def _remaining(run: RunTables, parts: Decomposition) -> str:
-    if parts.remaining is None:
-        return ""
-    words = ", and right answers in other words" if run.measures[parts.metric].compares == "words" else ""
-    refused = f" ({_refused(parts.alone)} answers are refused)" if parts.alone.refused else ""
-    return f"{number(parts.remaining.value)} {parts.remaining.bounds()} is missing with the evidence alone{refused}: {REMAINING}{words}."

@@ -1,18 +1,26 @@
-"""Sentences about the data, metrics and single configurations."""
+"""Sentences about the data, metrics, delivered text, drafts and single configurations."""
 
+import json
 import math
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from workbench.analysis.findings import Findings
 from workbench.analysis.frontier import CostKind, CostRange
 from workbench.analysis.standings import COVERAGE, Mean, Standing
+from workbench.analysis.synthetic import synthetic_questions
 from workbench.core.formatting import NONE, capitalised, count, interval, listed, number, plural, share, signed, spread
 from workbench.metrics.names import Metric
 from workbench.report.cells import digits_for
-from workbench.results.run_tables import RunTables
+from workbench.results.run_tables import RETRIEVED, RunTables
+from workbench.statistics.intervals import Interval
 from workbench.statistics.screening import ScreenedConfiguration, Screening
+from workbench.statistics.verdict import Reason, Verdict
 
 _MOST_UNCOVERED = 3
+
+# The retrievers that match words.
+_LEXICAL = ("bm25", "hybrid")
 
 
 def folder_of(run: RunTables) -> str:
@@ -21,23 +29,16 @@ def folder_of(run: RunTables) -> str:
 
 
 def about_dataset(run: RunTables) -> str:
-    """The dataset: documents, questions and evidence, and questions that repeat another's text."""
+    """The dataset: documents, questions and evidence, files that are not among the documents, and questions that repeat another's text."""
     data = run.dataset
-    unanswerable, needs = data["unanswerable"], data["needs"]
+    unanswerable, needs, missing = data["unanswerable"], data["needs"], data["missing"]
     evidence = f", {plural(needs, 'piece of evidence', 'pieces of evidence') if needs else 'no evidence'}"
     not_there = f" ({plural(unanswerable, 'of them has', 'of them have')} no answer in the documents)" if unanswerable else ""
-    missing = data["missing"]
     deleted = f" (labels name {plural(missing, 'deleted document')}, which can never be found)" if missing else ""
-    return f"{data['name']}: {plural(data['documents'], 'document')}{deleted}, {plural(data['queries'], 'question')}{not_there}{evidence}.{repeated_sentence(run)}{unread_sentence(run)}"
-
-
-def unread_sentence(run: RunTables) -> str:
-    """Count the files that are not among the documents, after a blank. Empty without any."""
-    return (
-        f" {plural(len(run.unread), 'file of the folder is', 'files of the folder are')} not in it (listed under Provenance)."
-        if run.unread
-        else ""
-    )
+    files = plural(len(run.unread), "file of the folder is", "files of the folder are")
+    unread = f" {files} not in it (listed under Provenance)." if run.unread else ""
+    counts = f"{plural(data['documents'], 'document')}{deleted}, {plural(data['queries'], 'question')}{not_there}{evidence}"
+    return f"{data['name']}: {counts}.{repeated_sentence(run)}{unread}"
 
 
 def repeated_sentence(run: RunTables) -> str:
@@ -168,3 +169,133 @@ def screened_lines(screening: Screening | None) -> Sequence[str]:
     behind = [f"  {row.configuration}: {difference_text(row)} against {row.first}" for row in screening.dropped]
     alike = [f"indistinguishable by proxy, so screened together: {listed(names)}" for names in screening.alike]
     return [screened_sentence(screening), *behind, *alike]
+
+
+def delivery_notes(run: RunTables) -> list[str]:
+    """Name the configurations whose delivered text is not the measured text, or does not fill the token budget."""
+    facts, primary = run.facts, run.primary
+    budgets = {name: int(fact["token_budget"]) for name, fact in facts.items() if fact["token_budget"] is not None}
+    notes = other_budgets(str(primary), primary.tokens, budgets) if primary.tokens is not None else []
+    unfilled = {name: float(part) for name in budgets if (part := facts[name]["unfilled_queries"]) is not None}
+    # Vectors rank every chunk.
+    whole = [name for name, part in unfilled.items() if part == 1 and facts[name]["embedding"] is not None]
+    notes += whole_corpus({name: budgets[name] for name in whole}, len(facts))
+    notes += unfilled_budgets({name: part for name, part in unfilled.items() if part > 0 and name not in whole}, len(facts))
+    held = {
+        name: float(fact["delivered_tokens"])
+        for name, fact in facts.items()
+        if name not in budgets and fact["delivered_tokens"] is not None
+    }
+    # The cuts of the experiment's metrics, without those that are only measured for the curve of recall.
+    named = run.manifest["experiment"].get("metrics", ())
+    chosen = (metric for name, metric in run.measures.items() if name in named or metric.name != "span_recall")
+    cuts = sorted({metric.tokens for metric in chosen if metric.tokens is not None}) if run.dataset["needs"] else []
+    return notes + short_deliveries(cuts, held, len(facts)) + equal_contexts(run)
+
+
+def other_budgets(metric: str, tokens: int, budgets: Mapping[str, int]) -> list[str]:
+    """Name the configurations that deliver another number of tokens than the primary metric reads."""
+    others = {name: budget for name, budget in budgets.items() if budget != tokens}
+    if not others:
+        return []
+    delivered, by = listed([count(budget) for budget in sorted(set(others.values()))]), _named(list(others), len(budgets))
+    reads = f"{metric} reads {plural(tokens, 'token')}, but {by} {'delivers' if len(others) == 1 else 'deliver'} {delivered}"
+    return [f"The measured text is not the delivered text: {reads}."]
+
+
+def whole_corpus(budgets: Mapping[str, int], of: int) -> list[str]:
+    """Name the configurations that deliver everything that they find."""
+    if not budgets:
+        return []
+    tokens = listed([plural(budget, "token") for budget in sorted(set(budgets.values()))])
+    all_of_it = "delivers everything that it finds" if len(budgets) == 1 else "deliver everything that they find"
+    return [f"The whole corpus fits into {tokens}: {_named(list(budgets), of)} {all_of_it}, so the order does not matter."]
+
+
+def unfilled_budgets(shares: Mapping[str, float], of: int) -> list[str]:
+    """Name the configurations that find too few chunks to fill the budget, with the share of questions."""
+    if not shares:
+        return []
+    low, high = (share(bound, 1) for bound in (min(shares.values()), max(shares.values())))
+    part = low if low == high else f"{low} to {high}"
+    return [f"Too few chunks match to fill the token budget with {_named(list(shares), of)} on {part} of the questions."]
+
+
+def short_deliveries(cuts: Sequence[int], held: Mapping[str, float], of: int) -> list[str]:
+    """Name the configurations whose k delivered chunks hold fewer tokens than metrics with these cuts read."""
+    notes = []
+    for tokens in cuts:
+        if short := [name for name, delivered in held.items() if delivered < tokens]:
+            by = f"{_named(short, of)} {'delivers' if len(short) == 1 else 'deliver'}"
+            notes.append(f"Metrics at {tokens}t read {plural(tokens, 'token')} of the ranking, but the k chunks that {by} hold fewer.")
+    return notes
+
+
+def equal_contexts(run: RunTables) -> list[str]:
+    """Name the budgets of contexts that make no difference, because retrieval delivers less text than they allow."""
+    alike: dict[str, dict[int, str]] = defaultdict(dict)
+    for name in dict.fromkeys(run.answers["configuration"]):
+        settings = run.manifest["configurations"][name]
+        if context := settings.get("context"):
+            rest = {**settings, "context": context | {"budget": None}}
+            alike[json.dumps(rest, sort_keys=True)][context["budget"]] = name
+    groups = [unused for budgets in alike.values() if len(budgets) > 1 and (unused := _unused(run, budgets))]
+    return [
+        f"Budgets of {listed([count(budget) for budget in budgets])} tokens give the same contexts, because retrieval delivers no more text; "
+        "set deliver of the retrieval to as many tokens as the largest budget to compare them."
+        for budgets in dict.fromkeys(groups)
+    ]
+
+
+def _unused(run: RunTables, budgets: Mapping[int, str]) -> tuple[int, ...]:
+    """Return the budgets, of configurations equal in everything else, whose retrieved contexts are those of the largest one."""
+    contexts = {}
+    for budget, name in budgets.items():
+        rows = run.of("answers", name)
+        rows = rows[(rows["condition"] == RETRIEVED) & (rows["repeat"] == 0)]
+        contexts[budget] = rows.set_index("query_id")["passages"].to_dict()
+    unused = tuple(budget for budget in sorted(contexts) if contexts[budget] == contexts[max(contexts)])
+    return unused if len(unused) > 1 else ()
+
+
+def _named(names: Sequence[str], of: int) -> str:
+    return f"all {of} configurations" if len(names) == of > 1 else listed(names)
+
+
+def drafts_lines(run: RunTables) -> list[str]:
+    """Warn of drafts that nobody has accepted. Empty without any."""
+    drafts = unaccepted_drafts(run)
+    return [" ".join([f"{capitalised(drafts)}: review them before you decide.", *_bias(run)])] if drafts else []
+
+
+def beside_verdict(run: RunTables, verdict: Verdict | None) -> list[str]:
+    """Warn of drafts beside the verdict. One that is a preview already counts them, and says what to do."""
+    if verdict is None or verdict.reason is not Reason.DRAFTS:
+        return drafts_lines(run)
+    return _bias(run)
+
+
+def _bias(run: RunTables) -> list[str]:
+    lexical = any(dict(each.get("retrieval") or {}).get("kind") in _LEXICAL for each in run.configurations_settings.values())
+    return ["Drafts use the words of their evidence, which favours lexical search."] if lexical else []
+
+
+def unaccepted_drafts(run: RunTables) -> str:
+    """State how many questions of a run are drafts that nobody has accepted. Empty without any."""
+    written = synthetic_questions(run)
+    return drafts_of(written.waiting, written.of) if written and written.waiting else ""
+
+
+def drafts_of(waiting: int, questions: int) -> str:
+    """State how many questions, `waiting` of all, are drafts that nobody has accepted."""
+    if waiting == questions:
+        return "every question is a draft that nobody has accepted"
+    return f"{count(waiting)} of {plural(questions, 'question')} {'is a draft' if waiting == 1 else 'are drafts'} that nobody has accepted"
+
+
+def too_few(run: RunTables, mean: Interval, about: str) -> str:
+    """State that the questions of a mean allow no claim, because they are drafts or too few. Without a full stop."""
+    if unaccepted_drafts(run):
+        return f"No claim about {about} rests on drafts"
+    counts = f"{plural(mean.n, 'question')} about {plural(mean.clusters, 'document')}"
+    return f"{counts} {'is' if mean.n == 1 else 'are'} too few for a claim about {about}"

@@ -2,14 +2,30 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Generic, Literal, TypeVar
+from typing import Generic, Literal, NamedTuple, TypeVar
 
 from workbench.analysis.findings import Findings
-from workbench.report.model import Block, Prose, Section
+from workbench.report.model import Block, Prose, Section, SummaryItem
 
 Values = TypeVar("Values")
-View = Literal["page", "comparison", "answers", "judges"]
+View = Literal["page", "comparison", "configuration", "answers", "judges"]
 COMPARED: Sequence[View] = ("page", "comparison")
+
+
+class HeadQuestion(NamedTuple):
+    """A question at the head of the page. `place` orders the questions of all topics: 0 is that of the headline, 99 that of the opening.
+
+    `answers` has one item, or if not `every_run` has the question, any number.
+    """
+
+    place: int
+    answers: Callable[[Findings], Sequence[SummaryItem]]
+    every_run: bool = True
+
+
+def question(place: int, text: str, answer: Callable[[Findings], tuple[str, str]]) -> HeadQuestion:
+    """Return a question that `answer` answers for every run by a sentence with a detail, which may be empty."""
+    return HeadQuestion(place, lambda findings: [SummaryItem(text, *answer(findings))])
 
 
 @dataclass(frozen=True)
@@ -18,7 +34,7 @@ class Topic(Generic[Values]):
 
     `compute` returns the values, None for a run without the topic. `render` makes blocks of them, for the page and the notebooks among `views`.
     `title` can depend on the values, `short` is that of the table of contents, and a notebook without the topic says what is `missing`.
-    `lines` are those of the terminal, `markdown` the blocks of the summary as Markdown.
+    `lines` are those of the terminal, `markdown` the blocks of the summary as Markdown, `questions` those that it answers at the head of the page.
     """
 
     name: str
@@ -32,6 +48,7 @@ class Topic(Generic[Values]):
     missing: str | Callable[[Findings], str] = ""
     lines: Callable[[Values], Sequence[str]] | None = None
     markdown: Callable[[Values], Sequence[Block]] | None = None
+    questions: Sequence[HeadQuestion] = ()
 
     def __call__(self, findings: Findings) -> Section | None:
         """Return the topic as a section of the page, None for a run without it."""

@@ -29,31 +29,12 @@ class CalibrationValue:
 
 
 @dataclass(frozen=True, slots=True)
-class ReliabilityBin:
-    """Labels whose score is between `low` and `high`: their number `n`, mean `score`, and the share `good` that a person approved."""
-
-    low: float
-    high: float
-    score: float
-    good: CalibrationValue
-    n: int
-
-
-@dataclass(frozen=True, slots=True)
-class PositionBin:
-    """Labels decided by the passage at `position`, from 0: the shares that the judge and that people approved."""
-
-    position: int
-    n: int
-    judged: float
-    good: float
-
-
-@dataclass(frozen=True, slots=True)
 class Calibration:
     """A judge's measures on `labels` labels of items in `clusters` documents, `unparsed` of which have no verdict and count in none of them.
 
     `length_bias` and `position_bias` are Spearman correlations of verdict - label with the length of the text and the number of the deciding passage.
+    `curve` has the mean score of labels with similar scores and the share of them that a person approved. `positions` has, for labels decided by the passage
+    at a position from 0, the position, their number, and the shares that the judge and that people approved.
     """
 
     labels: int
@@ -66,8 +47,8 @@ class Calibration:
     kappa: CalibrationValue
     length_bias: CalibrationValue
     position_bias: CalibrationValue
-    curve: tuple[ReliabilityBin, ...]
-    positions: tuple[PositionBin, ...]
+    curve: tuple[tuple[float, CalibrationValue], ...]
+    positions: tuple[tuple[float, int, float, float], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,22 +99,29 @@ def calibration(items: JudgedLabels) -> Calibration:
     known = items[~np.isnan(items.judged)]
     wanted, unwanted = known.label == 1, known.label == 0
     sensitivity, false_alarms = share(known, wanted, known.judged == 1), share(known, unwanted, known.judged == 1)
+    # The mean of sensitivity and specificity.
+    rates = ((rate.value, rate.low, rate.high) for rate in (sensitivity, false_alarms))
+    value, low, high = ((1 + end) / 2 for end in independent_difference(*rates))
     error = known.judged - known.label
     scored = known[~np.isnan(_scores(known))]
-    placed = ~np.isnan(known.position)
+    placed, positions = ~np.isnan(known.position), []
+    for position in np.unique(known.position[placed]).tolist():
+        inside = known.position == position
+        judged, good = (float(np.average(each[inside], weights=known.weight[inside])) for each in (known.judged, known.label))
+        positions.append((position, int(inside.sum()), judged, good))
     return Calibration(
         labels=len(items),
         unparsed=len(items) - len(known),
         clusters=items.clusters,
         sensitivity=sensitivity,
         false_alarms=false_alarms,
-        balanced_accuracy=_balanced(sensitivity, false_alarms),
+        balanced_accuracy=CalibrationValue(value, low, high, sensitivity.n + false_alarms.n),
         auroc=_bootstrapped(scored, _auroc(scored)),
         kappa=_bootstrapped(known, _kappa(known.judged, known.label)),
         length_bias=_correlated(known, error, known.length),
         position_bias=_correlated(known[placed], error[placed], known.position[placed]),
         curve=_curve(scored),
-        positions=_positions(known),
+        positions=tuple(positions),
     )
 
 
@@ -164,13 +152,6 @@ def share(items: JudgedLabels, among: Bools, happened: Bools) -> CalibrationValu
     return CalibrationValue(value, min(low, value), max(high, value), n)
 
 
-def _balanced(sensitivity: CalibrationValue, false_alarms: CalibrationValue) -> CalibrationValue:
-    """The mean of sensitivity and specificity."""
-    rates = ((rate.value, rate.low, rate.high) for rate in (sensitivity, false_alarms))
-    value, low, high = ((1 + end) / 2 for end in independent_difference(*rates))
-    return CalibrationValue(value, low, high, sensitivity.n + false_alarms.n)
-
-
 Statistic = Callable[[Floats], Floats]
 _ROUNDING = 1e-9
 
@@ -182,8 +163,8 @@ def _bootstrapped(items: JudgedLabels, statistic: Statistic) -> CalibrationValue
     value = float(statistic(items.weight[None])[0])
     if np.isnan(value) or items.clusters < FEWEST_FOR_INTERVAL:
         return CalibrationValue(value, np.nan, np.nan, len(items))
-    found = statistic(items.resampled)
-    low, high = np.nanquantile(found, [ALPHA / 2, 1 - ALPHA / 2]).tolist()
+    resampled = statistic(items.resampled)
+    low, high = np.nanquantile(resampled, [ALPHA / 2, 1 - ALPHA / 2]).tolist()
     # A statistic that is constant but for rounding.
     varies = high - low > _ROUNDING
     return CalibrationValue(value, low, high, len(items)) if varies else CalibrationValue(value, np.nan, np.nan, len(items))
@@ -239,26 +220,15 @@ def _correlated(items: JudgedLabels, error: Floats, values: Floats) -> Calibrati
     return _bootstrapped(items, statistic)
 
 
-def _curve(items: JudgedLabels) -> tuple[ReliabilityBin, ...]:
-    """Five bins of equal width. Bins without labels are left out."""
+def _curve(items: JudgedLabels) -> tuple[tuple[float, CalibrationValue], ...]:
+    """The mean score and the share that a person approved in each of five bins of equal width. Bins without labels are left out."""
     scores = _scores(items)
     places = np.minimum((scores * BINS).astype(np.int64), BINS - 1)
     bins = []
-    for place in np.unique(places).tolist():
-        inside = places == place
+    for inside in (places == place for place in np.unique(places)):
         mean = float(np.average(scores[inside], weights=items.weight[inside]))
-        good = share(items, inside, items.label == 1)
-        bins.append(ReliabilityBin(place / BINS, (place + 1) / BINS, mean, good, int(inside.sum())))
+        bins.append((mean, share(items, inside, items.label == 1)))
     return tuple(bins)
-
-
-def _positions(items: JudgedLabels) -> tuple[PositionBin, ...]:
-    found = []
-    for position in np.unique(items.position[~np.isnan(items.position)]).tolist():
-        inside = items.position == position
-        judged, good = (float(np.average(each[inside], weights=items.weight[inside])) for each in (items.judged, items.label))
-        found.append(PositionBin(int(position), int(inside.sum()), judged, good))
-    return tuple(found)
 
 
 def _undefined(n: int) -> CalibrationValue:

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-# At least so many labels of each verdict class, so that its error can be estimated.
+# The fewest labels of each verdict class from which its error can be estimated.
 EACH_CLASS = 25
 
 
@@ -36,7 +36,13 @@ def draw(items: Sequence[DrawableItem], number: int, seed: int, each_class: int 
     Questions are ordered by a hash of their id and the seed, so that all configurations get the same questions as far as they have items for them. Of a
     question a repeat and then an item are drawn, so that each question counts equally. A further draw with a larger number contains this one.
     """
-    one = _one_of_each(items, seed)
+    groups: dict[str, dict[int, list[DrawableItem]]] = {}
+    for item in items:
+        groups.setdefault(item.query_id, {}).setdefault(item.group, []).append(item)
+    one = {}
+    for query_id, repeats in groups.items():
+        group = min(repeats, key=lambda repeat: _hash(seed, query_id, repeat))
+        one[query_id] = min(repeats[group], key=lambda item: (_hash(seed, query_id, item.text), item.item_id))
     order = sorted(one, key=lambda query_id: _hash(seed, query_id))
     first, rest = order[:number], order[number:]
     counts: dict[int, int] = {}
@@ -54,18 +60,6 @@ def draw(items: Sequence[DrawableItem], number: int, seed: int, each_class: int 
 def shuffled(item_ids: Sequence[str], seed: int) -> list[str]:
     """Order ids by a hash, so that the order tells nothing about how they were drawn."""
     return sorted(item_ids, key=lambda item_id: _hash(seed, "order", item_id))
-
-
-def _one_of_each(items: Sequence[DrawableItem], seed: int) -> dict[str, DrawableItem]:
-    """A random item of each question."""
-    groups: dict[str, dict[int, list[DrawableItem]]] = {}
-    for item in items:
-        groups.setdefault(item.query_id, {}).setdefault(item.group, []).append(item)
-    chosen = {}
-    for query_id, repeats in groups.items():
-        group = min(repeats, key=lambda repeat: _hash(seed, query_id, repeat))
-        chosen[query_id] = min(repeats[group], key=lambda item: (_hash(seed, query_id, item.text), item.item_id))
-    return chosen
 
 
 def _hash(*parts: object) -> bytes:

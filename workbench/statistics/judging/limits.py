@@ -1,10 +1,12 @@
 """Limits of shares of labelled items, and how much shared documents widen them."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import scipy
 
 from workbench.metrics.coverage import Bools, Floats, Ints
-from workbench.statistics.intervals import ALPHA
+from workbench.statistics.intervals import ALPHA, wilson
 
 # With this many clusters that have a rare label, the observed design effect counts half.
 _INFORMED = 2
@@ -25,10 +27,8 @@ def share_limits(successes: float, n: float, alpha: float = ALPHA) -> tuple[floa
     a, b = successes + 0.5, n - successes + 0.5
     low = float(scipy.special.betaincinv(a, b, alpha / 2)) if successes > _NONE else 0.0
     high = float(scipy.special.betaincinv(a, b, 1 - alpha / 2)) if n - successes > _NONE else 1.0
-    z = float(-scipy.special.ndtri(alpha / 2))
-    mean = successes / n
-    centre, half = (mean + z**2 / (2 * n)) / (1 + z**2 / n), z * (mean * (1 - mean) / n + z**2 / (4 * n**2)) ** 0.5 / (1 + z**2 / n)
-    return min(low, max(0.0, centre - half)), max(high, min(1.0, centre + half))
+    wilson_low, wilson_high = wilson(successes / n, n, alpha).tolist()
+    return min(low, wilson_low), max(high, wilson_high)
 
 
 def shrunk_design(observed: float, codes: Ints, rare: Bools, least: float = 1.0) -> float:
@@ -52,6 +52,16 @@ def effective_number(weights: Floats) -> float:
 def rarer(labels: Floats) -> Bools:
     """Mark the labels (n) of the outcome that fewer of them have."""
     return labels < 1 if labels.mean() >= 0.5 else labels > 0
+
+
+def mover_limits(value: float, strata: Sequence[tuple[float, float, float]], alpha: float, shared: float = 0.0) -> tuple[float, float]:
+    """Return limits of the mean of strata, each with its share, mean and effective n: √(Σ (W (p - l))² + `shared`) away (MOVER, Zou and Donner 2008)."""
+    below = above = shared
+    for share, mean, n in strata:
+        low, high = share_limits(mean * n, n, alpha)
+        below += (share * max(0.0, mean - low)) ** 2
+        above += (share * max(0.0, high - mean)) ** 2
+    return max(0.0, value - below**0.5), min(1.0, value + above**0.5)
 
 
 def independent_difference(first: Estimate, second: Estimate) -> Estimate:

@@ -9,7 +9,7 @@ from workbench.metrics.coverage import Floats, Ints
 from workbench.statistics.clusters import FEWEST_FOR_INTERVAL
 from workbench.statistics.intervals import Interval, t_quantile
 from workbench.statistics.judging.calibration import CalibrationValue
-from workbench.statistics.judging.limits import effective_number, rarer, share_limits, shrunk_design
+from workbench.statistics.judging.limits import effective_number, mover_limits, rarer, shrunk_design
 
 # A judge that approves good items hardly more often than bad ones says nothing about their share.
 _LEAST_DIFFERENCE = 0.05
@@ -57,12 +57,10 @@ def sampled_mean(values: Floats, sample: DrawnSample) -> Interval:
     if clusters < FEWEST_FOR_INTERVAL or (is_score and len(y) < FEWEST_SCORES):
         return Interval(value, np.nan, np.nan, len(y), clusters)
     design = _design(y, a, mean[stratum], np.bincount(stratum)[stratum], cluster)
-    alpha, below, above = 2 * float(scipy.special.ndtr(-t_quantile(clusters - 1))), 0.0, 0.0
-    for place, (part, centre) in enumerate(zip(share.tolist(), mean.tolist(), strict=True)):
-        n = effective_number(a[stratum == place]) / design
-        low, high = share_limits(centre * n, n, alpha)
-        below, above = below + (part * max(0.0, centre - low)) ** 2, above + (part * max(0.0, high - centre)) ** 2
-    return Interval(value, max(0.0, value - below**0.5), min(1.0, value + above**0.5), len(y), clusters)
+    alpha, members = 2 * float(scipy.special.ndtr(-t_quantile(clusters - 1))), (stratum == code for code in range(len(share)))
+    effective = [effective_number(a[inside]) / design for inside in members]
+    low, high = mover_limits(value, list(zip(share.tolist(), mean.tolist(), effective, strict=True)), alpha)
+    return Interval(value, low, high, len(y), clusters)
 
 
 def _design(y: Floats, a: Floats, mean: Floats, count: Ints, cluster: Ints) -> float:

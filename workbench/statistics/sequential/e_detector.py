@@ -17,8 +17,8 @@ def masses(periods: Ints, expected: int) -> Floats:
     The first `expected` observations of a period get 1 / (2 expected) each, and all later ones share the other half. So the bound of
     `first_alarm` holds for any number of observations, and `expected` only decides for which number the delay is shortest.
     """
-    place = np.arange(len(periods), dtype=np.float64) - np.searchsorted(periods, periods)
-    return np.asarray(_mass(place + 1, expected) - _mass(place, expected))
+    index = np.arange(len(periods), dtype=np.float64) - np.searchsorted(periods, periods)
+    return np.asarray(_mass(index + 1, expected) - _mass(index, expected))
 
 
 def first_alarm(values: Floats, limit: float, weights: Floats, threshold: float, start: int = 0) -> int | None:

@@ -16,7 +16,7 @@ from workbench.gate.check import gated_configuration
 from workbench.gate.rules import GateSettings
 from workbench.printable import printable_line
 from workbench.records import Dataset, Query
-from workbench.report.text.drafts import drafts_of
+from workbench.report.text.sentences import drafts_of
 from workbench.results.run_tables import RETRIEVED, RunTables
 from workbench.targets.asking import TargetRequest
 from workbench.targets.freshness.cases import FreshnessData

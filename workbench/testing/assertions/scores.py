@@ -19,9 +19,9 @@ from workbench.gate.rules import Floor, GateSettings, Subject
 from workbench.judging.settings import EndToEndThresholds
 from workbench.printable import printable_line
 from workbench.records import Dataset
-from workbench.report.text.drafts import unaccepted_drafts
+from workbench.report.text.sentences import unaccepted_drafts
 from workbench.results.run_tables import RETRIEVED, RunTables
-from workbench.statistics.gates.paired import Decision
+from workbench.statistics.gates import Decision
 from workbench.testing.assertions.systems import Judges, require_accepted, run_of
 
 _SHOWN, _END_TO_END = 5, "end_to_end"

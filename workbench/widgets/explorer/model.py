@@ -15,7 +15,7 @@ from workbench.context.conditions import CONDITIONS
 from workbench.core.formatting import meant
 from workbench.errors import InputError
 from workbench.records import Hit
-from workbench.report.topics.run.worst import ShownNeed, shown_need
+from workbench.report.topics.run.configurations import ShownNeed, shown_need
 from workbench.results.run_tables import RunTables
 from workbench.widgets.explorer.question_filter import question_values
 

@@ -12,8 +12,8 @@ from workbench.analysis.judging.labels import judged_items
 from workbench.core.formatting import count, interval, listed, number, plural, share, signed
 from workbench.errors import InputError
 from workbench.judging.base import TASKS
+from workbench.report.canvas import FAINT, LINES, MUTED, canvas, own_style
 from workbench.report.cells import UNKNOWN, count_cell, described, mean_cell, opened, text, value_cell, words
-from workbench.report.figures.canvas import FAINT, LINES, MUTED, canvas, own_style
 from workbench.report.model import Block, Cell, Collapsible, Column, Figure, Prose, Row, Table
 from workbench.results.run_tables import RETRIEVED, RunTables
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 _DISAGREEING = ["configuration", "query_id", "claim", "answer", "verdict", "label", "confidence", "score", "passage", "item_id"]
-_TASKS: dict[str, str] = {
+TASK_TEXTS: dict[str, str] = {
     "support": "the support of claims",
     "context_relevance": "the relevance of passages",
     "answer_relevance": "the relevance of answers",
@@ -61,11 +61,6 @@ _BASIS = [
 ]
 
 
-def task_text(task: str) -> str:
-    """Name what is judged in a task."""
-    return _TASKS[task]
-
-
 @dataclass(frozen=True, eq=False)
 class JudgeCalibration:
     """The rows of `calibration` about the judge of a task, on `labels` of the run or from elsewhere. `curve` has the lowest score first."""
@@ -80,12 +75,12 @@ class JudgeCalibration:
 
 def calibrations(run: RunTables) -> list[JudgeCalibration]:
     """Return the calibration of the judge of each task with labels. Empty without labels."""
-    found = []
+    results = []
     for task, rows in sorted(run.calibration.groupby("task"), key=lambda group: TASKS.index(group[0])):
         first, placed = rows.iloc[0], rows["measure"].isin(["curve", "position_judged", "position_labelled"])
         curve = rows[rows["measure"] == "curve"].sort_values("at")
-        found.append(JudgeCalibration(str(task), str(first["judge"]), str(first["source"]), int(first["labels"]), rows[~placed], curve))
-    return found
+        results.append(JudgeCalibration(str(task), str(first["judge"]), str(first["source"]), int(first["labels"]), rows[~placed], curve))
+    return results
 
 
 def labelled_configurations(run: RunTables, task: str) -> dict[str, tuple[int, int]]:
@@ -101,44 +96,40 @@ def disagreements(run: RunTables, task: str) -> pd.DataFrame:
     They are ordered by the judge's confidence, or, if it reports none, by how far its score is from 0.5. `verdict` is `yes` or `no` for a judge that
     only scores, and where the label is right about another class the row is left out: `absent` and `contradicted` both mean no.
     """
-    rows = [_joined(run, task, str(condition), labels) for condition, labels in run.labels.groupby("condition", sort=False)]
-    table = pd.concat(rows, ignore_index=True) if rows else pd.DataFrame(columns=_DISAGREEING)
-    return table[_DISAGREEING].reset_index(drop=True)
-
-
-def _joined(run: RunTables, task: str, condition: str, labels: pd.DataFrame) -> pd.DataFrame:
-    labels = labels[labels["task"] == task].drop_duplicates("item_id")
-    try:
-        items = judged_items(run, task, condition)
-    except InputError:
-        return pd.DataFrame(columns=_DISAGREEING)
-    rows = items.merge(labels[["item_id", "label"]], on="item_id")
-    approved = rows["label"].isin(["supported", "yes"]).astype(float)
-    rows = rows[rows["yes"].notna() & (rows["yes"] != approved)]
-    said = rows["yes"].map({1.0: "yes", 0.0: "no"})
-    surest = rows["confidence"].fillna((rows["score"] - 0.5).abs() * 2).fillna(0.0)
-    order = surest.sort_values(ascending=False, kind="stable").index
-    return rows.assign(verdict=rows["verdict"].where(rows["verdict"] != "", said)).loc[order]
+    tables = [pd.DataFrame(columns=_DISAGREEING)]
+    for condition, labels in run.labels[run.labels["task"] == task].groupby("condition", sort=False):
+        try:
+            items = judged_items(run, task, str(condition))
+        except InputError:
+            continue
+        rows = items.merge(labels.drop_duplicates("item_id")[["item_id", "label"]], on="item_id")
+        approved = rows["label"].isin(["supported", "yes"]).astype(float)
+        rows = rows[rows["yes"].notna() & (rows["yes"] != approved)]
+        surest = rows["confidence"].fillna((rows["score"] - 0.5).abs() * 2).fillna(0.0)
+        order = surest.sort_values(ascending=False, kind="stable").index
+        verdict = rows["verdict"].where(rows["verdict"] != "", rows["yes"].map({1.0: "yes", 0.0: "no"}))
+        tables.append(rows.assign(verdict=verdict).loc[order, _DISAGREEING])
+    return pd.concat(tables[1:] or tables, ignore_index=True)
 
 
 def calibration_blocks(run: RunTables) -> list[Block]:
     """Show the calibration of each judge with labels: curve, measures, agreement by configuration. Empty without labels."""
     blocks: list[Block] = []
-    for found in calibrations(run):
-        figure, by_configuration = calibration_figure(found), _configurations(run, found.task)
-        blocks += [*([figure] if figure else []), _measures(found), *(opened(by_configuration) if by_configuration else [])]
+    for calibration in calibrations(run):
+        figure, by_configuration = calibration_figure(calibration), _configurations(run, calibration.task)
+        blocks += [*([figure] if figure else []), _measures(calibration), *(opened(by_configuration) if by_configuration else [])]
     return blocks
 
 
-def calibration_figure(found: JudgeCalibration) -> Figure | None:
+def calibration_figure(calibration: JudgeCalibration) -> Figure | None:
     """Plot the share labelled as good against the judge's score. None if the judge reports no scores."""
-    if found.curve.empty:
+    if calibration.curve.empty:
         return None
-    points = found.curve.to_dict("records")
+    points = calibration.curve.to_dict("records")
     rows = [Row([Cell(number(each["at"], 2), sort=each["at"]), _value(each), count_cell(each["n"])]) for each in points]
     columns = [Column("mean score"), Column("labelled as good", note="95 % interval"), Column("labels")]
-    table = Table(f"Calibration of {found.judge} for {task_text(found.task)}", columns, rows)
-    return Figure(f"calibration-{found.task}", described(table), _CURVE, calibration_drawing(found.curve), table)
+    table = Table(f"Calibration of {calibration.judge} for {TASK_TEXTS[calibration.task]}", columns, rows)
+    return Figure(f"calibration-{calibration.task}", described(table), _CURVE, calibration_drawing(calibration.curve), table)
 
 
 @own_style()
@@ -157,16 +148,18 @@ def calibration_drawing(curve: pd.DataFrame) -> "Drawing":
     return figure
 
 
-def _measures(found: JudgeCalibration) -> Table:
-    where = "this run" if found.source == "run" else "elsewhere, which say little about this run"
+def _measures(calibration: JudgeCalibration) -> Table:
+    where = "this run" if calibration.source == "run" else "elsewhere, which say little about this run"
     rows = []
-    for each in found.measures.to_dict("records"):
+    for each in calibration.measures.to_dict("records"):
         name = str(each["measure"])
         title = Cell(_NAMES.get(name, name.replace("_", " ")))
         value = count_cell(each["value"]) if name == "unparsed" else _value(each)
         rows.append(Row([title, value, count_cell(each["n"]), Cell(_MEASURES.get(name, ""))]))
     columns = [words("measure"), Column("value", note="95 % interval"), Column("labels"), text("meaning")]
-    return Table(f"{found.judge} for {task_text(found.task)}, on {plural(found.labels, 'label')} of {where}", columns, rows)
+    return Table(
+        f"{calibration.judge} for {TASK_TEXTS[calibration.task]}, on {plural(calibration.labels, 'label')} of {where}", columns, rows
+    )
 
 
 def _configurations(run: RunTables, task: str) -> Table | None:
@@ -177,15 +170,15 @@ def _configurations(run: RunTables, task: str) -> Table | None:
     ]
     note = "If the shares differ, the judge errs differently on the configurations, and uncorrected differences between them are biased."
     columns = [words("configuration"), Column("labels"), Column("decided differently"), Column("share")]
-    return Table(f"Disagreements about {task_text(task)} by configuration", columns, rows, note) if rows else None
+    return Table(f"Disagreements about {TASK_TEXTS[task]} by configuration", columns, rows, note) if rows else None
 
 
 def disagreement_blocks(run: RunTables, most: int) -> list[Block]:
     """List the labelled items on which the judges and people disagree, the ones that the judge is surest of first. Empty without labels."""
     blocks: list[Block] = []
-    for found in [each for each in calibrations(run) if each.source == "run"]:
-        rows, said = disagreements(run, found.task), "claim" if found.task == "support" else "answer"
-        shown = f"the first {count(most)} of {count(len(rows))}" if len(rows) > most else "all"
+    for calibration in [each for each in calibrations(run) if each.source == "run"]:
+        table, said, rows = disagreements(run, calibration.task), "claim" if calibration.task == "support" else "answer", []
+        shown = f"the first {count(most)} of {count(len(table))}" if len(table) > most else "all"
         columns = [
             words("question"),
             words("configuration"),
@@ -195,17 +188,14 @@ def disagreement_blocks(run: RunTables, most: int) -> list[Block]:
             Column("confidence"),
             Column("score"),
         ]
-        cells = [_disagreement(row, str(row[said])) for row in rows.head(most).to_dict("records")]
-        agreed = Prose(f"{found.judge} and people agree on {task_text(found.task)} of every labelled item.")
-        blocks.append(Table(f"Disagreements about {task_text(found.task)} ({shown})", columns, cells) if cells else agreed)
+        for row in table.head(most).to_dict("records"):
+            names = [Cell("", str(row["query_id"]), queries=(str(row["query_id"]),)), Cell(str(row["configuration"]))]
+            judged = str(row[said]) if len(str(row[said])) <= _LONGEST else f"{str(row[said])[:_LONGEST]} …"
+            values = [value_cell(float(row[name]), 2) for name in ("confidence", "score")]
+            rows.append(Row([*names, Cell(judged), Cell(str(row["verdict"])), Cell(str(row["label"])), *values]))
+        agreed = Prose(f"{calibration.judge} and people agree on {TASK_TEXTS[calibration.task]} of every labelled item.")
+        blocks.append(Table(f"Disagreements about {TASK_TEXTS[calibration.task]} ({shown})", columns, rows) if rows else agreed)
     return blocks
-
-
-def _disagreement(row: Mapping[Any, Any], said: str) -> Row:
-    names = [Cell("", str(row["query_id"]), queries=(str(row["query_id"]),)), Cell(str(row["configuration"]))]
-    said = said if len(said) <= _LONGEST else f"{said[:_LONGEST]} …"
-    values = [value_cell(float(row[name]), 2) for name in ("confidence", "score")]
-    return Row([*names, Cell(said), Cell(str(row["verdict"])), Cell(str(row["label"])), *values])
 
 
 def _value(row: Mapping[Any, Any]) -> Cell:
@@ -219,19 +209,17 @@ def corrected_blocks(run: RunTables) -> list[Block]:
     blocks: list[Block] = []
     if means:
         columns = [words("configuration"), words("metric"), Column("mean of the run", note="by the judge, with refusals"), *_BASIS]
-        blocks += opened(Table("Means corrected by labels", columns, [_mean(run, group) for group in means], _CORRECTED))
+        rows = []
+        for group in means:
+            name, metric = group[0]["configuration"], group[0]["metric"]
+            rows.append(Row([Cell(name), Cell(metric), mean_cell(condition_mean(run, name, metric, RETRIEVED)), *_basis(group)]))
+        blocks += opened(Table("Means corrected by labels", columns, rows, _CORRECTED))
     if differences:
         columns = [words("configuration"), words("minus"), words("metric"), *_BASIS]
         rows = [Row([*(Cell(group[0][name]) for name in ("configuration", "other", "metric")), *_basis(group)]) for group in differences]
         table = Table("Differences corrected by labels of both on the same questions", columns, rows)
         blocks.append(Collapsible("Corrected differences between configurations", [table]))
     return blocks
-
-
-def _mean(run: RunTables, group: Sequence[Mapping[Any, Any]]) -> Row:
-    name, metric = group[0]["configuration"], group[0]["metric"]
-    alone = condition_mean(run, name, metric, RETRIEVED)
-    return Row([Cell(name), Cell(metric), mean_cell(alone), *_basis(group)])
 
 
 def _basis(group: Sequence[Mapping[Any, Any]]) -> list[Cell]:

@@ -2,32 +2,31 @@
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from workbench.analysis.answer_causes import (
+from workbench.analysis.answer_values import answering
+from workbench.analysis.causes import (
     FailureCauses,
     answer_cause_meanings,
+    attributed_conditions,
     failed_share,
-    failures_by_condition,
     failures_of,
     unrefused_answers,
 )
-from workbench.analysis.answer_values import answering
 from workbench.analysis.findings import Findings
-from workbench.analysis.judging.judge_trust import OVERLAP
+from workbench.analysis.judging.judges import OVERLAP
 from workbench.analysis.judging.labels import judge_of
 from workbench.attribution.causes import CAUSE_NAMES, EVIDENCE_CAUSES, Cause
 from workbench.context.conditions import GOLD, RETRIEVED
 from workbench.core.formatting import capitalised, count, plural, share, shortened
+from workbench.report.canvas import INK, LINES, MUTED, NAME_LENGTH, PAPER, POINTS, canvas, name_rows, own_style
 from workbench.report.cells import UNKNOWN, count_cell, described, key_of, opened, text, value_cell, words
-from workbench.report.figures.canvas import INK, LINES, MUTED, NAME_LENGTH, PAPER, POINTS, canvas, name_rows, own_style
 from workbench.report.model import Block, Cell, Collapsible, Column, Figure, Lines, Prose, Row, Table
 from workbench.report.topics.answers.judges import CORRECTNESS_BY_OVERLAP
 from workbench.report.topics.topic import Topic
 from workbench.results.run_tables import RunTables
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
 _OTHER = "other causes"
@@ -54,38 +53,52 @@ _LEGEND_COLUMNS, _LEGEND_ROW = 3, 0.2
 def compute(findings: Findings) -> tuple[RunTables, list[FailureCauses]] | None:
     """Count the causes of failed answers of each configuration. None for a run whose answers were not examined."""
     run = findings.run
-    found = [failures for name in answering(run) if (failures := failures_of(run, name))]
-    return (run, found) if found else None
+    all_failures = [failures for name in answering(run) if (failures := failures_of(run, name))]
+    return (run, all_failures) if all_failures else None
 
 
 def render(values: tuple[RunTables, list[FailureCauses]]) -> list[Block]:
     """Show how many answers fail by each cause, of every configuration, and of the first in every condition."""
-    run, found = values
-    first = found[0]
+    run, all_failures = values
+    first = all_failures[0]
     blocks: list[Block] = [Prose(failure_sentence(run, first))]
-    if any(each.failed for each in found):
-        sentences = cause_sentences(run, first)
+    if any(each.failed for each in all_failures):
+        meanings, of = answer_cause_meanings(run), first.failed
+        sentences = [
+            f"{cause.name}, {count(answers)} of {count(of)} ({share(answers, of)}): {meanings[cause.name]}."
+            for cause, answers in first.by_frequency
+        ]
         blocks += [Lines(sentences)] if sentences else []
-        blocks += [Prose(f"{_READING}{decided_by(run)}"), causes_figure(found), *opened(causes_table(run, found))]
-    conditions = failures_by_condition(run, first.configuration)
+        blocks += [Prose(f"{_READING}{decided_by(run)}"), causes_figure(all_failures), *opened(causes_table(run, all_failures))]
+    known = (failures_of(run, first.configuration, condition) for condition in attributed_conditions(run))
+    conditions = [failures for failures in known if failures and failures.given]
     if len(conditions) > 1 and any(each.failed for each in conditions):
-        blocks.append(Collapsible(f"Causes of {first.configuration} by condition", [_by_condition(run, conditions)]))
+        columns = [words("cause"), *(Column(each.condition.replace("_", " "), note=f"n = {count(each.given)}") for each in conditions)]
+        meanings = answer_cause_meanings(run)
+        rows = [
+            Row([Cell(cause), *(_cause_cell(each, cause) for each in conditions), Cell(meanings[cause])]) for cause in _order(conditions)
+        ]
+        table = Table("Failed answers by cause and condition", [*columns, text("meaning")], rows)
+        blocks.append(Collapsible(f"Causes of {first.configuration} by condition", [table]))
     return blocks
 
 
-def causes_figure(found: Sequence[FailureCauses]) -> Figure:
+def causes_figure(all_failures: Sequence[FailureCauses]) -> Figure:
     """Plot the shares of failed answers by cause of every configuration."""
-    order = _order(found)
+    order = _order(all_failures)
     named = order[:MOST_CAUSES] if len(order) > MOST_CAUSES + 1 else order
     rest = [cause for cause in order if cause not in named]
     titles = [*named, *([_OTHER] if rest else [])]
-    counts = [[*map(each.of, named), *([sum(map(each.of, rest))] if rest else [])] for each in found]
-    short = shortened([each.configuration for each in found], NAME_LENGTH)
+    counts = [[*map(each.of, named), *([sum(map(each.of, rest))] if rest else [])] for each in all_failures]
+    short = shortened([each.configuration for each in all_failures], NAME_LENGTH)
     columns = [words("configuration"), *(Column(cause) for cause in titles), Column("answers")]
-    rows = [Row([Cell(each.configuration), *map(count_cell, own), count_cell(each.given)]) for each, own in zip(found, counts, strict=True)]
+    rows = [
+        Row([Cell(each.configuration), *map(count_cell, own), count_cell(each.given)])
+        for each, own in zip(all_failures, counts, strict=True)
+    ]
     table = Table("Failed answers by cause", columns, rows)
     also = f" Other causes are {', '.join(rest)}." if rest else ""
-    drawing = causes_drawing([(short[each.configuration], own, each.given) for each, own in zip(found, counts, strict=True)], titles)
+    drawing = causes_drawing([(short[each.configuration], own, each.given) for each, own in zip(all_failures, counts, strict=True)], titles)
     return Figure("answer-causes", described(table), f"{_CAPTION}{also}", drawing, table, key_of(short))
 
 
@@ -96,8 +109,16 @@ def causes_drawing(bars: Sequence[tuple[str, Sequence[int], int]], names: Sequen
     figure, (axes,) = canvas(0.75 + 0.26 * len(bars) + legend)
     longest = max((sum(counts) / of for _, counts, of in bars if of), default=0.0)
     width = min(1.0, max(_LEAST_WIDTH, longest))
-    for place, (_, counts, of) in enumerate(bars):
-        _stack(axes, place, counts, of, width)
+    for y, (_, counts, of) in enumerate(bars):
+        start = 0.0
+        for number, many in enumerate(counts):
+            part = many / of if of else 0.0
+            axes.barh([y], [part], left=start, height=0.72, color=_CAUSE_COLOURS[number], edgecolor=PAPER, linewidth=0.8)
+            if part > _NUMBERED * width:
+                axes.text(start + part / 2, y, count(many), ha="center", va="center", color=PAPER, fontsize=POINTS)
+            start += part
+        failed: dict[str, Any] = {"textcoords": "offset points", "va": "center", "color": INK, "fontsize": POINTS}
+        axes.annotate(share(sum(counts), of) if of else "–", (1, y), (6, 0), ("axes fraction", "data"), **failed)
     handles = [axes.barh([0], [0], color=_CAUSE_COLOURS[number], label=name) for number, name in enumerate(names)]
     axes.set_xlim(0, width)
     axes.locator_params(axis="x", nbins=5)
@@ -109,52 +130,27 @@ def causes_drawing(bars: Sequence[tuple[str, Sequence[int], int]], names: Sequen
     return figure
 
 
-def _stack(axes: "Axes", place: int, counts: Sequence[int], of: int, width: float) -> None:
-    start = 0.0
-    for number, many in enumerate(counts):
-        part = many / of if of else 0.0
-        axes.barh([place], [part], left=start, height=0.72, color=_CAUSE_COLOURS[number], edgecolor=PAPER, linewidth=0.8)
-        if part > _NUMBERED * width:
-            axes.text(start + part / 2, place, count(many), ha="center", va="center", color=PAPER, fontsize=POINTS)
-        start += part
-    shown = share(sum(counts), of) if of else "–"
-    axes.annotate(shown, (1, place), (6, 0), ("axes fraction", "data"), textcoords="offset points", va="center", color=INK, fontsize=POINTS)
-
-
-def causes_table(run: RunTables, found: Sequence[FailureCauses]) -> Table:
+def causes_table(run: RunTables, all_failures: Sequence[FailureCauses]) -> Table:
     """Tabulate the causes of every configuration: numbers of answers and their shares."""
-    order, meanings = _order(found), answer_cause_meanings(run)
+    order, meanings = _order(all_failures), answer_cause_meanings(run)
     columns = [words("configuration"), Column("failed", note="95 % interval"), *(Column(cause, note="answers") for cause in order)]
-    rows = [Row([Cell(each.configuration), _failed_cell(run, each), *(_cause_cell(each, cause) for cause in order)]) for each in found]
+    rows = []
+    for failures in all_failures:
+        interval, failed = failed_share(run, failures), Cell("–", sort=math.nan, note="no answers")
+        if interval:
+            note = f"{interval.bounds()}, {count(failures.failed)} of {count(failures.given)}"
+            failed = value_cell(failures.failed / failures.given, shown=share(failures.failed, failures.given), note=note)
+        rows.append(Row([Cell(failures.configuration), failed, *(_cause_cell(failures, cause) for cause in order)]))
     # The sentences above the table have the meanings of the first configuration's causes.
-    explained = {each.cause.name for each in found[0].causes}
+    explained = {each.cause.name for each in all_failures[0].causes}
     note = "; ".join(f"{cause}: {meanings[cause]}" for cause in order if cause not in explained)
     return Table("Causes of failed answers to retrieved contexts", columns, rows, f"{capitalised(note)}." if note else "")
 
 
-def _by_condition(run: RunTables, found: Sequence[FailureCauses]) -> Table:
-    order, meanings = _order(found), answer_cause_meanings(run)
-    columns = [
-        words("cause"),
-        *(Column(each.condition.replace("_", " "), note=f"n = {count(each.given)}") for each in found),
-        text("meaning"),
-    ]
-    rows = [Row([Cell(cause), *(_cause_cell(each, cause) for each in found), Cell(meanings[cause])]) for cause in order]
-    return Table("Failed answers by cause and condition", columns, rows)
-
-
-def _order(found: Sequence[FailureCauses]) -> list[str]:
+def _order(all_failures: Sequence[FailureCauses]) -> list[str]:
     """The causes of all configurations, the most frequent first."""
-    counts = {cause: sum(each.of(cause) for each in found) for cause in CAUSE_NAMES}
+    counts = {cause: sum(each.of(cause) for each in all_failures) for cause in CAUSE_NAMES}
     return sorted((cause for cause in CAUSE_NAMES if counts[cause]), key=lambda cause: -counts[cause])
-
-
-def _failed_cell(run: RunTables, failures: FailureCauses) -> Cell:
-    interval = failed_share(run, failures)
-    if interval is None:
-        return Cell("–", sort=math.nan, note="no answers")
-    of = f"{interval.bounds()}, {count(failures.failed)} of {count(failures.given)}"
-    return value_cell(failures.failed / failures.given, shown=share(failures.failed, failures.given), note=of)
 
 
 def _cause_cell(failures: FailureCauses, cause: str) -> Cell:
@@ -193,15 +189,6 @@ def mostly(failures: FailureCauses) -> str:
     tied = [each for each in others if each.answers == first.answers]
     times = f"{'as often as any other cause' if tied else 'most often'} ({count(first.answers)}) " if others else "each time "
     return f"{times if failures.failed > 1 else ''}{because(first.cause)}"
-
-
-def cause_sentences(run: RunTables, failures: FailureCauses) -> list[str]:
-    """Describe each cause of a configuration's failed answers, the most frequent first."""
-    meanings = answer_cause_meanings(run)
-    return [
-        f"{each.cause.name}, {count(each.answers)} of {count(failures.failed)} ({share(each.answers, failures.failed)}): {meanings[each.cause.name]}."
-        for each in failures.by_frequency
-    ]
 
 
 def decided_by(run: RunTables) -> str:

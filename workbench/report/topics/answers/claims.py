@@ -41,39 +41,33 @@ _LONGEST_QUOTE = 300
 
 def claims_fold(answer: ShownAnswer, opened: bool = False) -> Collapsible | None:
     """Collapsible an answer with its claims marked, each linked to the words that decide. None for an answer without claims."""
-    found = answer.claims
-    if not found.claims:
-        return (
-            Collapsible(
-                f"Claims: {answer.name}", [Prose(f"The answer was not split into claims: {found.error}.")], "not split", "reply-context"
-            )
-            if found.error
-            else None
-        )
-    present = [state for state in CLAIM_STATES if any(claim.state == state for claim in found.claims)]
+    answer_claims = answer.claims
+    if not answer_claims.claims:
+        unsplit = Prose(f"The answer was not split into claims: {answer_claims.error}.")
+        return Collapsible(f"Claims: {answer.name}", [unsplit], "not split", "reply-context") if answer_claims.error else None
+    present = [state for state in CLAIM_STATES if any(claim.state == state for claim in answer_claims.claims)]
     marked = [Term("answer", "", pieces=answer.pieces)] if answer.pieces else []
     legend = [
         piece for state in present for piece in (Piece(_MEANINGS[state], state, "score" if state == "scored" else state), Piece("   "))
     ]
-    blocks: list[Block] = [Terms([*marked, Term("marks", "", pieces=legend)], "claims"), _claims_table(answer)]
-    return Collapsible(f"Claims: {answer.name}", blocks, tally(found), "reply-context", opened)
+    scored = all(claim.state in ("scored", "unjudged") for claim in answer_claims.claims)
+    rows = [_row(claim, scored, answer=answer.anchor) for claim in answer_claims.claims]
+    flags = _FLAGS if any(claim.flags for claim in answer_claims.claims) else ""
+    table = Table(f"Claims of the answer: {answer.name}", _columns(scored, [words("claim")]), rows, flags)
+    blocks: list[Block] = [Terms([*marked, Term("marks", "", pieces=legend)], "claims"), table]
+    return Collapsible(f"Claims: {answer.name}", blocks, tally(answer_claims), "reply-context", opened)
 
 
-def tally(found: ShownClaims) -> str:
+def tally(answer_claims: ShownClaims) -> str:
     """Count the claims of an answer by verdict."""
-    counts = {state: sum(claim.state == state for claim in found.claims) for state in CLAIM_STATES}
-    return f"{plural(len(found.claims), 'claim')}: {_counted(counts)}"
+    counts = {state: sum(claim.state == state for claim in answer_claims.claims) for state in CLAIM_STATES}
+    return f"{plural(len(answer_claims.claims), 'claim')}: {_counted(counts)}"
 
 
 def compute(findings: Findings) -> tuple[RunTables, str] | None:
     """Return the first configuration that answers. None for a run without claims."""
     names = answering(findings.run)
     return (findings.run, names[0]) if names and has_claims(findings.run) else None
-
-
-def render(values: tuple[RunTables, str]) -> list[Block]:
-    """List the claims of the configuration that no passage supports."""
-    return claim_blocks(*values)
 
 
 def _title(values: tuple[RunTables, str]) -> str:
@@ -101,17 +95,6 @@ def claim_blocks(run: RunTables, configuration: str, most: int = _MOST) -> list[
     ]
 
 
-def _claims_table(answer: ShownAnswer) -> Table:
-    scored = all(claim.state in ("scored", "unjudged") for claim in answer.claims.claims)
-    rows = [_row(claim, scored, answer=answer.anchor) for claim in answer.claims.claims]
-    return Table(
-        f"Claims of the answer: {answer.name}",
-        _columns(scored, [words("claim")]),
-        rows,
-        _FLAGS if any(claim.flags for claim in answer.claims.claims) else "",
-    )
-
-
 def _columns(scored: bool, first: Sequence[Column]) -> list[Column]:
     verdict = [] if scored else [words("verdict")]
     return [*first, text("text"), *verdict, Column("score" if scored else "confidence"), text("deciding words"), words("flags")]
@@ -134,8 +117,8 @@ def _deciding(claim: ShownClaim, answer: str) -> Cell:
     if not claim.passage:
         return Cell("–")
     quote = claim.quote if len(claim.quote) <= _LONGEST_QUOTE else f"{claim.quote[:_LONGEST_QUOTE].rsplit(None, 1)[0]} …"
-    place = f"[{claim.passage}] {claim.chunk_id}"
-    return Cell(place, note=f"“{quote}”" if quote else "", target=evidence_anchor(answer, claim) if answer else "")
+    source = f"[{claim.passage}] {claim.chunk_id}"
+    return Cell(source, note=f"“{quote}”" if quote else "", target=evidence_anchor(answer, claim) if answer else "")
 
 
 def _counted(counts: dict[ClaimState, int]) -> str:
@@ -148,4 +131,4 @@ def _counted(counts: dict[ClaimState, int]) -> str:
     return listed([f"{count(many)} {names.get(state, state)} ({share(many, total)})" for state, many in known.items()])
 
 
-unsupported_claims = Topic("claims", _title, "Claims", compute, render)
+unsupported_claims = Topic("claims", _title, "Claims", compute, lambda values: claim_blocks(*values))

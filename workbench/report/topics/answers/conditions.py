@@ -9,6 +9,7 @@ from workbench.analysis.findings import Findings
 from workbench.context.conditions import CONDITIONS, GOLD_DISTRACTORS, RETRIEVED
 from workbench.core.formatting import listed, plural, share, shortened
 from workbench.metrics.names import Metric
+from workbench.report.canvas import IntervalRow, differences_drawing
 from workbench.report.cells import (
     NAME_LENGTH,
     UNKNOWN,
@@ -24,11 +25,11 @@ from workbench.report.cells import (
     value_cell,
     words,
 )
-from workbench.report.figures.canvas import IntervalRow, differences_drawing
 from workbench.report.model import Block, Cell, Collapsible, Column, Figure, Lines, Prose, Row, Table
-from workbench.report.text.answers import MEANINGS, QUESTION, answer_lines, detail_sentences, hold_answer
+from workbench.report.text.answers import MEANINGS, QUESTION, detail_sentences, does_it_hold, hold_answer, missing_sentence, score_sentences
 from workbench.report.text.sentences import not_scored
-from workbench.report.topics.topic import Topic
+from workbench.report.topics.answers.costs import cost_sentence
+from workbench.report.topics.topic import HeadQuestion, Topic
 from workbench.results.run_tables import RunTables
 
 _MOST_REASONS = 4
@@ -56,7 +57,7 @@ def render(values: tuple[RunTables, tuple[str, ...]]) -> list[Block]:
     """Show the answer score by condition and its losses."""
     run, names = values
     measure, first = answer_score(run), names[0]
-    parts = {name: found for name in names if (found := decomposition_of(run, name))}
+    parts = {name: decomposition for name in names if (decomposition := decomposition_of(run, name))}
     details = detail_sentences(run, parts[first]) if first in parts else []
     blocks: list[Block] = [Prose(hold_answer(run, first).sentence), *([Lines(details)] if details else []), condition_table(run, first)]
     figure = losses_figure(parts[first]) if first in parts else None
@@ -68,9 +69,9 @@ def render(values: tuple[RunTables, tuple[str, ...]]) -> list[Block]:
 
 
 def lines(values: tuple[RunTables, tuple[str, ...]]) -> list[str]:
-    """Summarise the answers of the first configuration for the terminal."""
-    run, names = values
-    return answer_lines(run, names[0])
+    """Summarise the answers of the first configuration for the terminal: scores and losses, missing answers, and costs."""
+    run, (first, *_) = values
+    return list(filter(None, [" ".join(score_sentences(run, first)), missing_sentence(run, first), cost_sentence(run, first)]))
 
 
 def condition_table(run: RunTables, configuration: str) -> Table:
@@ -79,12 +80,12 @@ def condition_table(run: RunTables, configuration: str) -> Table:
     scale = Scale.over([bound for row in rows if row.mean for bound in (row.mean.low, row.mean.value, row.mean.high)])
     columns = [words("condition"), *([Column(str(measure), note="95 % interval"), scale.column()] if measure else [])]
     columns += [Column("refused", note="share of the answers"), Column("scored", note="questions"), text("not scored")]
-    return Table(
-        f"{configuration} by condition",
-        columns,
-        [Row([Cell(row.condition, note=MEANINGS[row.condition]), *_score_cells(row, measure, scale)]) for row in rows],
-        f"{_NOTE}{_SAME if decomposition_of(run, configuration) else ''}",
-    )
+    cells = []
+    for row in rows:
+        score = [mean_cell(row.mean), scale.cell(row.mean)] if row.mean and row.mean.n else [UNKNOWN, Cell("")]
+        name, scored = Cell(row.condition, note=MEANINGS[row.condition]), count_cell(row.mean.n if row.mean else 0)
+        cells.append(Row([name, *(score if measure else []), mean_cell(row.refused), scored, Cell(reasons_text(row))]))
+    return Table(f"{configuration} by condition", columns, cells, f"{_NOTE}{_SAME if decomposition_of(run, configuration) else ''}")
 
 
 def decomposition_table(run: RunTables, parts: Mapping[str, Decomposition]) -> Table:
@@ -97,8 +98,8 @@ def decomposition_table(run: RunTables, parts: Mapping[str, Decomposition]) -> T
     rows = []
     for name, each in parts.items():
         retrieved = condition_mean(run, name, metric, RETRIEVED)
-        found = [each.loss(condition) for condition in (RETRIEVED, GOLD_DISTRACTORS)]
-        losses = [cell for loss in found for cell in (loss_cell(loss), answered_cell(loss))]
+        both = [each.loss(condition) for condition in (RETRIEVED, GOLD_DISTRACTORS)]
+        losses = [cell for loss in both for cell in (loss_cell(loss), answered_cell(loss))]
         means = [mean_cell(mean) for mean in (retrieved, each.remaining, each.closed_book)]
         rows.append(Row([Cell(name), mean_cell(each.gold), means[0], *losses, *means[1:]]))
     return Table(f"Where {metric} is lost", columns, rows, _LOSSES)
@@ -114,7 +115,12 @@ def losses_figure(parts: Decomposition) -> Figure | None:
     columns = [words("loss through"), Column(f"loss of {parts.metric}", note="simultaneous interval"), Column("shown", note="80 % power")]
     columns += [Column("questions"), Column("refused", note="evidence alone"), Column("refused", note="condition")]
     columns += [Column("not refused", note="with the evidence alone"), Column("shown", note="80 % power"), Column("questions")]
-    cells = [_loss_row(loss) for loss in parts.losses]
+    cells = []
+    for loss in parts.losses:
+        refused = [value_cell(each.share, shown=share(each.refused, each.of)) for each in (loss.alone, loss.refused)]
+        least, compared = (loss.answered.detectable, loss.answered.comparison.difference.n) if loss.answered else (math.nan, 0)
+        counts = [value_cell(loss.detectable), count_cell(loss.difference.n), *refused]
+        cells.append(Row([Cell(loss.name), loss_cell(loss), *counts, answered_cell(loss), value_cell(least), count_cell(compared)]))
     table = Table(f"Losses of {parts.configuration}", columns, cells)
     same = [loss.name for loss in parts.losses if loss.comparison.identical]
     masked = [loss.name for loss in parts.losses if loss.masked]
@@ -128,38 +134,28 @@ def losses_figure(parts: Decomposition) -> Figure | None:
     return Figure("answer-losses", described(table), caption, drawing, table)
 
 
-def _loss_row(loss: Loss) -> Row:
-    refused = [value_cell(each.share, shown=share(each.refused, each.of)) for each in (loss.alone, loss.refused)]
-    answered = loss.answered
-    rest = [value_cell(answered.detectable if answered else math.nan), count_cell(answered.comparison.difference.n if answered else 0)]
-    counts = [value_cell(loss.detectable), count_cell(loss.difference.n), *refused]
-    return Row([Cell(loss.name), loss_cell(loss), *counts, answered_cell(loss), *rest])
-
-
-def _score_cells(row: ConditionScore, measure: Metric | None, scale: Scale) -> list[Cell]:
-    cells = []
-    if measure:
-        known = row.mean is not None and row.mean.n > 0
-        cells = [mean_cell(row.mean), scale.cell(row.mean)] if row.mean and known else [UNKNOWN, Cell("")]
-    cells.append(mean_cell(row.refused))
-    return [*cells, count_cell(row.mean.n if row.mean else 0), Cell(reasons_text(row))]
-
-
 def reasons_text(row: ConditionScore) -> str:
     """Count the missing answers, and the questions without such a context or to which the score does not apply, by reason."""
     counts = (*row.inapplicable.items(), *row.unscored.items())
     apart = [f"{reason} ({plural(many, 'question')})" for reason, many in counts]
     failed = [f"{reason} ({plural(many, 'answer')})" for reason, many in row.failed.items()]
-    found = [*failed, *apart]
-    more = f"; {len(found) - _MOST_REASONS} more reasons" if len(found) > _MOST_REASONS else ""
-    return f"{'; '.join(found[:_MOST_REASONS])}{more}" or "–"
+    reasons = [*failed, *apart]
+    more = f"; {len(reasons) - _MOST_REASONS} more reasons" if len(reasons) > _MOST_REASONS else ""
+    return f"{'; '.join(reasons[:_MOST_REASONS])}{more}" or "–"
 
 
 def _folded(run: RunTables, names: Sequence[str], measure: Metric | None) -> list[Block]:
     if len(names) < 2:
         return []
+    columns = [words("configuration"), words("condition"), Column("refused", note="95 % interval"), Column("asked", note="questions")]
+    columns += [Column("scored", note="questions"), text("not scored")]
+    rows = []
+    for row in (each for name in names for each in condition_scores(run, name)):
+        counts = [count_cell(row.asked), count_cell(row.mean.n if row.mean else 0)]
+        rows.append(Row([Cell(row.configuration), Cell(row.condition), mean_cell(row.refused), *counts, Cell(reasons_text(row))]))
+    table = Table("Answers of every configuration and condition", columns, rows)
     shown = [Collapsible("Every configuration by condition", [_map(run, names, measure)])] if measure else []
-    return [*shown, Collapsible("Refusals and questions without a score, of every configuration", [_all_rows(run, names)])]
+    return [*shown, Collapsible("Refusals and questions without a score, of every configuration", [table])]
 
 
 def _map(run: RunTables, names: Sequence[str], measure: Metric) -> Table:
@@ -173,44 +169,32 @@ def _map(run: RunTables, names: Sequence[str], measure: Metric) -> Table:
     return Table(f"{measure} of every configuration by condition; stronger colours are higher", columns, rows, key=key_of(short))
 
 
-def _all_rows(run: RunTables, names: Sequence[str]) -> Table:
-    columns = [words("configuration"), words("condition"), Column("refused", note="95 % interval"), Column("asked", note="questions")]
-    columns += [Column("scored", note="questions"), text("not scored")]
-    rows = []
-    for row in (each for name in names for each in condition_scores(run, name)):
-        refused = mean_cell(row.refused)
-        counts = [count_cell(row.asked), count_cell(row.mean.n if row.mean else 0)]
-        rows.append(Row([Cell(row.configuration), Cell(row.condition), refused, *counts, Cell(reasons_text(row))]))
-    return Table("Answers of every configuration and condition", columns, rows)
-
-
 def metrics_table(run: RunTables, configuration: str) -> Table | None:
     """Tabulate the metrics beside the answer score by condition. None if there is no other."""
-    known = {measure: _means(run, configuration, measure) for measure in _others(run)}
-    rows = {measure: means for measure, means in known.items() if any(means.values())}
-    present = [condition for condition in CONDITIONS if any(means.get(condition) for means in rows.values())]
+    rows: dict[Metric, dict[str, Cell]] = {}
+    for measure in _others(run):
+        means = {condition: condition_mean(run, configuration, str(measure), condition) for condition in CONDITIONS}
+        rows[measure] = {condition: mean_cell(mean) for condition, mean in means.items() if mean and mean.n}
+    present = [condition for condition in CONDITIONS if any(condition in cells for cells in rows.values())]
     columns = [words("metric"), *(Column(condition.replace("_", " "), note="95 % interval") for condition in present)]
-    cells = [
-        Row(
-            [
-                Cell(str(measure), note="" if measure.higher_is_better else "lower is better"),
-                *(means.get(condition) or UNKNOWN for condition in present),
-            ]
-        )
-        for measure, means in rows.items()
-    ]
-    missing = {str(measure): reasons_without(run, str(measure), configuration) for measure in known if measure not in rows}
-    return Table(f"Other metrics of the answers of {configuration} by condition", columns, cells, not_scored(missing)) if rows else None
+    cells = []
+    for measure, by_condition in rows.items():
+        name = Cell(str(measure), note="" if measure.higher_is_better else "lower is better")
+        cells += [Row([name, *(by_condition.get(condition, UNKNOWN) for condition in present)])] if by_condition else []
+    missing = {
+        str(measure): reasons_without(run, str(measure), configuration) for measure, by_condition in rows.items() if not by_condition
+    }
+    return Table(f"Other metrics of the answers of {configuration} by condition", columns, cells, not_scored(missing)) if cells else None
 
 
 def judged_losses_table(run: RunTables, configuration: str) -> Table | None:
     """Tabulate what judged metrics lose. None without one that has a score with the evidence alone."""
     judged = [measure for measure in _others(run) if measure.judged and measure.higher_is_better]
-    found = {str(measure): parts for measure in judged if (parts := decomposition_of(run, configuration, str(measure)))}
+    by_metric = {str(measure): parts for measure in judged if (parts := decomposition_of(run, configuration, str(measure)))}
     columns = [words("metric"), Column("evidence alone", note="95 % interval"), Column("retrieval loss", note="simultaneous")]
     columns += [Column("distractor loss", note="simultaneous"), Column("remains lost", note="95 % interval")]
     rows = []
-    for name, parts in found.items():
+    for name, parts in by_metric.items():
         losses = [loss_cell(parts.loss(condition)) for condition in (RETRIEVED, GOLD_DISTRACTORS)]
         rows.append(Row([Cell(name), mean_cell(parts.gold), *losses, mean_cell(parts.remaining)]))
     return Table(f"Where {configuration} loses by judged metrics", columns, rows, _JUDGED_LOSSES) if rows else None
@@ -219,11 +203,6 @@ def judged_losses_table(run: RunTables, configuration: str) -> Table | None:
 def _others(run: RunTables) -> list[Metric]:
     score = answer_score(run)
     return [measure for measure in run.measures.values() if measure.of_answers and measure != score]
-
-
-def _means(run: RunTables, configuration: str, measure: Metric) -> dict[str, Cell | None]:
-    means = {condition: condition_mean(run, configuration, str(measure), condition) for condition in CONDITIONS}
-    return {condition: mean_cell(mean) if mean and mean.n else None for condition, mean in means.items()}
 
 
 def loss_cell(loss: Loss | None) -> Cell:
@@ -242,4 +221,6 @@ def answered_cell(loss: Loss | None) -> Cell:
     return gap_cell(loss.answered.comparison.simultaneous)
 
 
-conditions = Topic("answers", QUESTION, "Answers", compute, render, lines=lines)
+conditions = Topic(
+    "answers", QUESTION, "Answers", compute, render, lines=lines, questions=(HeadQuestion(3, does_it_hold, every_run=False),)
+)

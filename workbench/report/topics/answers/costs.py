@@ -108,8 +108,8 @@ def _cell(column: str, value: float) -> Cell:
 
 def _repeats(run: RunTables, names: Sequence[str]) -> list[Block]:
     measure, times = answer_score(run), int(run.manifest.get("repeats", 1))
-    found = {name: variance for name in names if measure and times > 1 and (variance := repeats_of(run, name, str(measure)))}
-    if not found:
+    variances = {name: variance for name in names if measure and times > 1 and (variance := repeats_of(run, name, str(measure)))}
+    if not variances:
         return []
     columns = [
         words("configuration"),
@@ -117,14 +117,14 @@ def _repeats(run: RunTables, names: Sequence[str]) -> list[Block]:
         Column("between questions", note="standard deviation"),
     ]
     columns += [Column("reliability", note="of one answer"), Column("changed", note="questions"), Column("questions")]
-    rows = [_repeat_row(name, variance) for name, variance in found.items()]
+    rows = []
+    for name, variance in variances.items():
+        deviations = [math.sqrt(variance.between_repeats), math.sqrt(variance.between_questions)]
+        rows.append(
+            Row([Cell(name), *map(value_cell, (*deviations, variance.reliability)), count_cell(variance.changed), count_cell(variance.n)])
+        )
     caption = f"{measure} of {plural(times, 'repeat')} with retrieved contexts"
     return opened(Table(caption, columns, rows, _REPEATS.format(repeats=plural(times, "time"))))
-
-
-def _repeat_row(name: str, variance: RepeatVariance) -> Row:
-    deviations = [value_cell(value) for value in (variance.repeats_deviation, variance.questions_deviation, variance.reliability)]
-    return Row([Cell(name), *deviations, count_cell(variance.changed), count_cell(variance.n)])
 
 
 def cost_sentence(run: RunTables, configuration: str) -> str:

@@ -5,7 +5,7 @@ import math
 from workbench.analysis.answer_values import answer_score, answering, is_verbatim
 from workbench.analysis.decomposition import decomposition_of
 from workbench.analysis.findings import Findings
-from workbench.analysis.marked_answers import QuestionInConditions, ShownAnswer, ShownPassage, has_claims, worst_losses
+from workbench.analysis.marked_answers import QuestionInConditions, ShownAnswer, has_claims, worst_losses
 from workbench.context.conditions import GOLD, RETRIEVED
 from workbench.core.formatting import count, number, plural
 from workbench.report.cells import text, value_cell, words
@@ -33,11 +33,6 @@ def compute(findings: Findings) -> tuple[RunTables, str] | None:
     return (findings.run, names[0]) if names else None
 
 
-def render(values: tuple[RunTables, str]) -> list[Block]:
-    """Show the worst losses of the configuration."""
-    return example_blocks(*values)
-
-
 def example_blocks(run: RunTables, configuration: str, most: int = _MOST) -> list[Block]:
     """Show up to `most` questions of a configuration in every condition, the largest loss first."""
     chosen, measure = worst_losses(run, configuration, most), answer_score(run)
@@ -49,7 +44,7 @@ def example_blocks(run: RunTables, configuration: str, most: int = _MOST) -> lis
     first = f" Of {count(repeats)} repeats the first answer is shown; the loss is the mean over all." if repeats > 1 else ""
     claims = " Claims are marked in the answers and link to the words that decide about them." if has_claims(run) else ""
     sentence = f"The {which} of {configuration} with the {by}. Evidence is marked in the contexts, and so is planted text.{claims}{first}"
-    return [Prose(sentence), *(question_fold(run, configuration, each, opened=not place) for place, each in enumerate(chosen))]
+    return [Prose(sentence), *(question_fold(run, configuration, each, opened=not index) for index, each in enumerate(chosen))]
 
 
 def question_fold(run: RunTables, configuration: str, question: QuestionInConditions, opened: bool = False) -> Collapsible:
@@ -60,14 +55,14 @@ def question_fold(run: RunTables, configuration: str, question: QuestionInCondit
     expected = (
         f" · expected: {question.expected}" if question.expected else "" if question.answerable else " · has no answer in the documents"
     )
-    single = len(question.answers) == 1
-    folds = [_folds(answer, single, opened) for answer in question.answers]
-    return Collapsible(
-        question.text,
-        [answers_table(run, question, is_verbatim(run, configuration)), *(fold for each in folds for fold in each)],
-        f"{question.query_id}{_scored(run, question.answers[0]) if single else loss}{expected}",
-        opened=opened,
-    )
+    first, single = question.answers[0], len(question.answers) == 1
+    scored = f" · {outcome_text(first)}" if math.isnan(first.score) else f" · {answer_score(run)} {number(first.score)}"
+    blocks: list[Block] = [answers_table(run, question, is_verbatim(run, configuration))]
+    for answer in question.answers:
+        # The first question opens the claims of the answer to retrieved passages.
+        claims = claims_fold(answer, single or (opened and answer.condition == RETRIEVED))
+        blocks += [*([claims] if claims else []), *([context_fold(answer, single)] if answer.passages else [])]
+    return Collapsible(question.text, blocks, f"{question.query_id}{scored if single else loss}{expected}", opened=opened)
 
 
 def answers_table(run: RunTables, question: QuestionInConditions, copied: bool = False) -> Table:
@@ -78,13 +73,22 @@ def answers_table(run: RunTables, question: QuestionInConditions, copied: bool =
     clean = next((answer.text for answer in question.answers if answer.condition == GOLD and not answer.missing), "")
     for answer in question.answers:
         score = [value_cell(answer.score)] if measure else []
+        said = (
+            answer.text
+            if len(answer.text) <= _LONGEST_ANSWER
+            else f"{answer.text[:_LONGEST_ANSWER].rsplit(None, 1)[0]} … ({count(len(answer.text))} characters)"
+        )
+        if answer.missing:
+            said = f"no answer: {answer.missing}" if answer.asked else answer.missing
+        elif clean and answer.text == clean and answer.condition != GOLD:
+            said = "the same answer as gold"
         rows.append(
             Row(
                 [
                     Cell(answer.name),
                     *score,
-                    _said(answer, clean),
-                    Cell(", ".join(f"[{place}]" for place in answer.cited) or "–"),
+                    Cell(said),
+                    Cell(", ".join(f"[{passage}]" for passage in answer.cited) or "–"),
                     Cell(outcome_text(answer, copied)),
                 ]
             )
@@ -104,7 +108,11 @@ def outcome_text(answer: ShownAnswer, copied: bool = False) -> str:
 def context_fold(answer: ShownAnswer, opened: bool = False) -> Collapsible:
     """Collapsible the passages of a context, those that the answer cites named."""
     tokens = f", {plural(round(answer.tokens), 'token')}" if not math.isnan(answer.tokens) else ""
-    items = [_passage(passage) for passage in answer.passages]
+    items = []
+    for passage in answer.passages:
+        notes = [*(["cited"] if passage.cited else []), *([f"planted: {passage.planted}"] if passage.planted else [])]
+        text = " · ".join([f"{passage.doc_id}:{passage.start}-{passage.end}", *notes])
+        items.append(Term(f"[{passage.number}]", text, pieces=passage.pieces, anchor=passage.anchor))
     return Collapsible(
         f"Context: {answer.name}",
         [Terms(items, "passages", "evidence")],
@@ -114,36 +122,4 @@ def context_fold(answer: ShownAnswer, opened: bool = False) -> Collapsible:
     )
 
 
-def _folds(answer: ShownAnswer, single: bool, opened: bool) -> list[Collapsible]:
-    """Collapsible the claims of an answer and its context. The first question opens the claims of the answer to retrieved passages."""
-    claims = claims_fold(answer, single or (opened and answer.condition == RETRIEVED))
-    context = [context_fold(answer, single)] if answer.passages else []
-    return [*([claims] if claims else []), *context]
-
-
-def _passage(passage: ShownPassage) -> Term:
-    place = f"{passage.doc_id}:{passage.start}-{passage.end}"
-    notes = [*(["cited"] if passage.cited else []), *([f"planted: {passage.planted}"] if passage.planted else [])]
-    return Term(f"[{passage.number}]", " · ".join([place, *notes]), pieces=passage.pieces, anchor=passage.anchor)
-
-
-def _scored(run: RunTables, answer: ShownAnswer) -> str:
-    if math.isnan(answer.score):
-        return f" · {outcome_text(answer)}"
-    return f" · {answer_score(run)} {number(answer.score)}"
-
-
-def _said(answer: ShownAnswer, clean: str) -> Cell:
-    """Show the text of an answer, only once if it is that with the evidence alone (`clean`)."""
-    if answer.missing:
-        return Cell(f"no answer: {answer.missing}" if answer.asked else answer.missing)
-    return Cell("the same answer as gold" if clean and answer.text == clean and answer.condition != GOLD else _shortened(answer.text))
-
-
-def _shortened(answer: str) -> str:
-    if len(answer) <= _LONGEST_ANSWER:
-        return answer
-    return f"{answer[:_LONGEST_ANSWER].rsplit(None, 1)[0]} … ({count(len(answer))} characters)"
-
-
-answer_examples = Topic("examples", "Examples side by side", "Examples", compute, render)
+answer_examples = Topic("examples", "Examples side by side", "Examples", compute, lambda values: example_blocks(*values))

@@ -4,17 +4,15 @@ import math
 from collections.abc import Sequence
 
 from workbench.analysis.findings import Findings
-from workbench.analysis.judging.calibration import NOT_MEASURED
-from workbench.analysis.judging.judge_trust import OVERLAP, JudgeTrust, judge_trust, verdicts_judge
+from workbench.analysis.judging.judges import NOT_MEASURED, OVERLAP, JudgeTrust, judge_trust
 from workbench.analysis.judging.labels import judge_of
 from workbench.analysis.synthetic import ModelRole, SharedFamily, models_by_role, shared_families
 from workbench.core.formatting import capitalised, count, listed, number, plural, share
 from workbench.judging.measured import CONTRADICTIONS_FOUND, MEASURED
 from workbench.report.cells import UNKNOWN, value_cell, words
 from workbench.report.model import Block, Cell, Column, Lines, Prose, Row, Table, Term, Terms
-from workbench.report.text.drafts import drafts_lines
-from workbench.report.text.sentences import folder_of
-from workbench.report.topics.answers.calibration import calibration_blocks, corrected_blocks, task_text
+from workbench.report.text.sentences import drafts_lines, folder_of
+from workbench.report.topics.answers.calibration import TASK_TEXTS, calibration_blocks, corrected_blocks
 from workbench.report.topics.topic import Topic
 from workbench.results.run_tables import RunTables
 
@@ -58,21 +56,23 @@ def render(run: RunTables) -> list[Block]:
 
 
 def role_blocks(run: RunTables) -> list[Block]:
-    """Show warnings, what each judge may be called, its test, and the measured error of the default."""
-    found, warned = judge_trust(run), warnings(run)
+    """Show warnings, the qualification and the test of each judge, and the measured error of the default."""
+    trusts, warned = judge_trust(run), warnings(run)
     first: list[Block] = [Lines(warned)] if warned else []
-    error = overlap_error(run)
-    return [*first, Lines([trust_sentence(each) for each in found]), judges_table(found), *([Prose(error)] if error else [])]
+    # The measured error of the judge overlap, for the claims and the correct answers that it scores.
+    correctness = f"{capitalised(CORRECTNESS_BY_OVERLAP)}." if judge_of(run, "correctness") == OVERLAP else ""
+    error = " ".join(filter(None, [OVERLAP_ERROR if _scored_by_overlap(run) else "", correctness]))
+    return [*first, Lines([trust_sentence(each) for each in trusts]), judges_table(trusts), *([Prose(error)] if error else [])]
 
 
 def offer_blocks(run: RunTables) -> list[Block]:
     """Show what to do to know more: commands and settings. Empty if nothing is missing."""
-    found = [Term("setting" if command.startswith("judging") else "command", command, note, code=True) for command, note in offers(run)]
-    return [Prose("To know more:"), Terms(found)] if found else []
+    terms = [Term("setting" if command.startswith("judging") else "command", command, note, code=True) for command, note in offers(run)]
+    return [Prose("To know more:"), Terms(terms)] if terms else []
 
 
-def judges_table(found: Sequence[JudgeTrust]) -> Table:
-    """Tabulate the judges: what they may be called, their test on known answers, and how they were measured."""
+def judges_table(trusts: Sequence[JudgeTrust]) -> Table:
+    """Tabulate the judges: qualification, test on known answers, and measurement by labels."""
     columns = [words("task"), words("judge"), words("may be called"), words("measured"), Column("AUROC", note="known answers")]
     columns += [
         Column("always yes", note="known answers"),
@@ -80,44 +80,42 @@ def judges_table(found: Sequence[JudgeTrust]) -> Table:
         Column("known answers", note="within their bounds"),
     ]
     columns += [Column("not judged", note="items of this run")]
-    return Table("Judges of this run", columns, [_row(each) for each in found], _READING)
+    return Table("Judges of this run", columns, [_row(each) for each in trusts], _READING)
 
 
 def _row(trust: JudgeTrust) -> Row:
-    tested = [value_cell(value, 2) for value in (trust.auroc, trust.always_yes, trust.repeatability)]
-    role = Cell(trust.role, note=reason_text(trust))
+    tests = [value_cell(value, 2) for value in (trust.auroc, trust.always_yes, trust.repeatability)]
     # A badge has its figures after a colon.
-    names = [Cell(task_text(trust.task)), Cell(trust.judge), role, Cell(trust.badge.partition(":")[0])]
-    return Row([*names, *tested, _passed(trust), _unscored(trust)])
-
-
-def _passed(trust: JudgeTrust) -> Cell:
-    if not trust.tested:
-        return Cell("none for this task", sort=math.nan)
-    of = trust.passed + trust.failed + trust.untested
-    return Cell(
-        f"{count(trust.passed)} of {count(of)}", float(trust.passed), note=f"{count(trust.untested)} not scored" if trust.untested else ""
-    )
-
-
-def _unscored(trust: JudgeTrust) -> Cell:
-    if not trust.judged:
-        return UNKNOWN
-    return Cell(
-        f"{count(trust.unscored)} of {count(trust.judged)}",
-        float(trust.unscored),
-        note=share(trust.unscored, trust.judged) if trust.unscored else "",
-    )
+    names = [
+        Cell(TASK_TEXTS[trust.task]),
+        Cell(trust.judge),
+        Cell(trust.role, note=reason_text(trust)),
+        Cell(trust.badge.partition(":")[0]),
+    ]
+    passed, unscored = Cell("none for this task", sort=math.nan), UNKNOWN
+    if trust.tested:
+        of, note = trust.passed + trust.failed + trust.untested, f"{count(trust.untested)} not scored" if trust.untested else ""
+        passed = Cell(f"{count(trust.passed)} of {count(of)}", float(trust.passed), note=note)
+    if trust.judged:
+        note = share(trust.unscored, trust.judged) if trust.unscored else ""
+        unscored = Cell(f"{count(trust.unscored)} of {count(trust.judged)}", float(trust.unscored), note=note)
+    return Row([*names, *tests, passed, unscored])
 
 
 def trust_sentence(trust: JudgeTrust) -> str:
-    """Say what a judge may be called and how well it is known."""
-    task = task_text(trust.task)
+    """State the qualification of a judge and its measurements."""
+    task = TASK_TEXTS[trust.task]
     called = f"{trust.judge} is a score for {task}, not a judge" if trust.is_score else f"{trust.judge} judges {task}"
     why = f" ({reason})" if trust.is_score and (reason := reason_text(trust)) else ""
-    known = "" if "AUROC" in why else _known(trust)
+    known = f"AUROC {number(trust.auroc, 2)} on known answers"
+    if not trust.tested or math.isnan(trust.auroc):
+        # A judge that was measured otherwise is not called untested.
+        known = "not tested on known answers" if trust.badge == NOT_MEASURED else ""
     measured = "not measured by labels" if trust.badge == NOT_MEASURED else trust.badge
-    return f"{called}{why}: {', '.join(filter(None, [known, measured]))}.{_missing(trust)}"
+    missing, of = share(trust.unscored, trust.judged) if trust.unscored else "", plural(trust.judged, "item")
+    verb = "has" if trust.unscored == 1 else "have"
+    unscored = f" {count(trust.unscored)} of {of} {verb} no judgement ({missing}) and no score." if missing else ""
+    return f"{called}{why}: {', '.join(filter(None, ['' if 'AUROC' in why else known, measured]))}.{unscored}"
 
 
 def reason_text(trust: JudgeTrust) -> str:
@@ -126,53 +124,27 @@ def reason_text(trust: JudgeTrust) -> str:
     return "" if reason == f"{trust.judge} is a score, not a judge" else reason
 
 
-def _known(trust: JudgeTrust) -> str:
-    """State the test on known answers. A judge that was measured otherwise is not called untested."""
-    if not trust.tested or math.isnan(trust.auroc):
-        return "not tested on known answers" if trust.badge == NOT_MEASURED else ""
-    return f"AUROC {number(trust.auroc, 2)} on known answers"
-
-
-def _missing(trust: JudgeTrust) -> str:
-    if not trust.unscored:
-        return ""
-    verb = "has" if trust.unscored == 1 else "have"
-    return f" {count(trust.unscored)} of {plural(trust.judged, 'item')} {verb} no judgement ({share(trust.unscored, trust.judged)}) and no score."
-
-
-def overlap_error(run: RunTables) -> str:
-    """State the measured error of the judge `overlap` for the claims and the correct answers of a run that it scores, else an empty text."""
-    correctness = f"{capitalised(CORRECTNESS_BY_OVERLAP)}." if judge_of(run, "correctness") == OVERLAP else ""
-    return " ".join(filter(None, [OVERLAP_ERROR if _scored_by_overlap(run) else "", correctness]))
-
-
 def offers(run: RunTables) -> list[tuple[str, str]]:
     """List commands and settings that make more known: a judge with verdicts, and labels. Each has a note."""
-    found = list(_OFFERS.items()) if _scored_by_overlap(run) else []
+    known, folder = list(_OFFERS.items()) if _scored_by_overlap(run) else [], folder_of(run)
     if any(trust.badge.startswith("measured on") for trust in judge_trust(run)):
-        return found
-    folder = folder_of(run)
-    sample = (
-        f"workbench judge sample {folder}",
-        "draws claims at random for labelling: without labels of this run, the error of its judges is not known",
-    )
-    return [
-        *found,
-        sample,
-        (f"workbench judge calibrate {folder}", "measures the judges by these labels, and corrects means and differences"),
-    ]
+        return known
+    sample = "draws claims at random for labelling: without labels of this run, the error of its judges is not known"
+    measure = "measures the judges by these labels, and corrects means and differences"
+    return [*known, (f"workbench judge sample {folder}", sample), (f"workbench judge calibrate {folder}", measure)]
 
 
 def _scored_by_overlap(run: RunTables) -> bool:
-    judge = verdicts_judge(run)
-    return judge is not None and judge.judge == OVERLAP
+    return any(trust.task == "support" and trust.judge == OVERLAP for trust in judge_trust(run))
 
 
 def warnings(run: RunTables) -> list[str]:
     """Name everything that makes the judgements of a run look better than they are, or that nobody has checked."""
     if not judge_trust(run):
         return []
-    own = self_judging(run)
+    # Not the embedder of a score, which may be that of the generator too.
+    answering = set(run.answers["model"].unique()) - {""}
+    own = [name for name in models_by_role(run)["judgements"] if name in answering]
     families = [
         shared for shared in shared_families(run) if not set(own) >= {name for names in shared.models.values() for name in _named(names)}
     ]
@@ -181,13 +153,6 @@ def warnings(run: RunTables) -> list[str]:
         *map(_family, families),
         *drafts_lines(run),
     ]
-
-
-def self_judging(run: RunTables) -> list[str]:
-    """Return the models that judge their own answers."""
-    # Not the embedder of a score, which may be that of the generator too.
-    answering = set(run.answers["model"].unique()) - {""}
-    return [name for name in models_by_role(run)["judgements"] if name in answering]
 
 
 def _named(names: Sequence[str]) -> list[str]:

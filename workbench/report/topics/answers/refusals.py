@@ -13,8 +13,8 @@ from workbench.context.conditions import GOLD, GOLD_DISTRACTORS, IRRELEVANT_ONLY
 from workbench.core.formatting import count, shortened
 from workbench.errors import InputError
 from workbench.metrics.coverage import Floats
-from workbench.report.cells import NAME_LENGTH, UNKNOWN, count_cell, described, key_of, mean_cell, opened, value_cell, words
-from workbench.report.figures.canvas import FAINT, LINES, MUTED, End, canvas, name_ends, own_style, plain, spanned
+from workbench.report.canvas import FAINT, LINES, MUTED, End, canvas, name_ends, own_style, plain, spanned
+from workbench.report.cells import NAME_LENGTH, UNKNOWN, count_cell, described, key_of, opened, value_cell, words
 from workbench.report.model import Block, Cell, Column, Figure, Prose, Row, Table
 from workbench.report.topics.topic import Topic
 from workbench.results.run_tables import RunTables
@@ -47,6 +47,7 @@ _RISK = (
     "Answers are given in the order of their confidence, the most confident first. Coverage is the share of all questions that are answered, risk is 1 minus "
     "the mean answer score of these. If the curve rises, the less confident answers are worse, and a threshold would pay."
 )
+_AREAS = "The area under risk against coverage: of this confidence, of one that orders the same answers perfectly, and of one that knows nothing."
 _MOST_CURVES = 4
 
 
@@ -81,13 +82,13 @@ def risk_drawing(curves: Sequence[tuple[str, Floats, Floats]], title: str) -> "D
     """Plot the risk against the coverage of each curve (label, coverage, risk). Curves without a label are faint."""
     figure, (axes,) = canvas(2.9)
     ends = []
-    for place, (label, coverage, risks) in reversed(list(enumerate(curves))):
+    for index, (label, coverage, risks) in reversed(list(enumerate(curves))):
         look: dict[str, Any] = {"color": FAINT, "linewidth": 1, "zorder": 1}
         if label:
-            look = {"color": LINES[place % len(LINES)], "linestyle": _DASHES[place % len(_DASHES)], "linewidth": 1.6}
+            look = {"color": LINES[index % len(LINES)], "linestyle": _DASHES[index % len(_DASHES)], "linewidth": 1.6}
         # A single threshold is a point.
         axes.plot(coverage, risks, marker="o" if len(coverage) == 1 else "", markersize=4.5, **look)
-        ends.append(End(label, float(coverage[-1]), float(risks[-1]), LINES[place % len(LINES)] if label else MUTED))
+        ends.append(End(label, float(coverage[-1]), float(risks[-1]), LINES[index % len(LINES)] if label else MUTED))
     axes.set_xlim(-0.02, 1.02)
     axes.set_ylim(*spanned(axes.get_ylim(), axes.dataLim.y1))
     axes.grid(color=FAINT, linewidth=0.6)
@@ -119,9 +120,15 @@ def risk_figure(run: RunTables, names: Sequence[str]) -> Figure | None:
         return None
     short = shortened(curves, NAME_LENGTH)
     lines = [
-        (short[name] if place < _MOST_CURVES else "", curve.coverage, curve.risk) for place, (name, curve) in enumerate(curves.items())
+        (short[name] if index < _MOST_CURVES else "", curve.coverage, curve.risk) for index, (name, curve) in enumerate(curves.items())
     ]
-    table = _areas(curves)
+    columns = [words("configuration"), Column("area", note="mean risk"), Column("best order"), Column("random order")]
+    columns += [Column("answered", note="coverage"), Column("questions")]
+    rows = []
+    for name, curve in curves.items():
+        areas = [value_cell(value) for value in (curve.area, curve.best_area, curve.random_area)]
+        rows.append(Row([Cell(name), *areas, value_cell(float(curve.coverage[-1])), count_cell(curve.n)]))
+    table = Table("Risk against coverage", columns, rows, _AREAS)
     more = f" Only {_MOST_CURVES} of {len(curves)} are drawn strong; the table names all." if len(curves) > _MOST_CURVES else ""
     named = {name: short[name] for name in list(curves)[:_MOST_CURVES]}
     drawing = risk_drawing(lines, f"risk: 1 − {answer_score(run)}")
@@ -135,17 +142,6 @@ def _curves(run: RunTables, names: Sequence[str]) -> dict[str, RiskCoverage]:
     return {name: curve for name in names if (curve := risk_of(run, name, str(measure)))}
 
 
-def _areas(curves: dict[str, RiskCoverage]) -> Table:
-    columns = [words("configuration"), Column("area", note="mean risk"), Column("best order"), Column("random order")]
-    columns += [Column("answered", note="coverage"), Column("questions")]
-    rows = []
-    for name, curve in curves.items():
-        areas = [value_cell(value) for value in (curve.area, curve.best_area, curve.random_area)]
-        rows.append(Row([Cell(name), *areas, value_cell(float(curve.coverage[-1])), count_cell(curve.n)]))
-    note = "The area under risk against coverage: of this confidence, of one that orders the same answers perfectly, and of one that knows nothing."
-    return Table("Risk against coverage", columns, rows, note)
-
-
 def _shown(run: RunTables, names: Sequence[str], columns: Sequence[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
     """The columns in which a configuration has a value."""
     return [each for each in columns if any((mean := condition_mean(run, name, *each[:2])) and mean.n for name in names)]
@@ -154,16 +150,12 @@ def _shown(run: RunTables, names: Sequence[str], columns: Sequence[tuple[str, st
 def _table(run: RunTables, names: Sequence[str], caption: str, columns: Sequence[tuple[str, str, str]]) -> Table | None:
     shown = _shown(run, names, columns)
     titles = [words("configuration"), *(Column(title, note=condition) for _, condition, title in shown)]
-    rows = [Row([Cell(name), *(_cell(run, name, metric, condition) for metric, condition, _ in shown)]) for name in names]
+    rows = []
+    for name in names:
+        means = [condition_mean(run, name, metric, condition) for metric, condition, _ in shown]
+        cells = [value_cell(mean.value, note=f"{mean.bounds()}, n = {count(mean.n)}") if mean and mean.n else UNKNOWN for mean in means]
+        rows.append(Row([Cell(name), *cells]))
     return Table(caption, titles, rows, _NOTE) if shown else None
-
-
-def _cell(run: RunTables, name: str, metric: str, condition: str) -> Cell:
-    mean = condition_mean(run, name, metric, condition)
-    if mean is None or not mean.n:
-        return UNKNOWN
-    cell = mean_cell(mean)
-    return Cell(cell.text, cell.sort, note=f"{cell.note}, n = {count(mean.n)}")
 
 
 refusals = Topic(

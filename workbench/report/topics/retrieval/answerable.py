@@ -1,7 +1,6 @@
-"""How well the score of the first hit separates answerable from unanswerable questions."""
+"""Separation of answerable from unanswerable questions by the score of the first hit."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -59,10 +58,10 @@ def auroc_interval(scores: Floats, answerable: Bools, clusters: Clusters | npt.A
     if area is None:
         return None
     variances, freedoms, ranks = np.zeros(2), np.ones(2), scipy.stats.rankdata(scores)
-    for place, kind in enumerate((answerable, ~answerable)):
+    for side, kind in enumerate((answerable, ~answerable)):
         placements = (ranks[kind] - scipy.stats.rankdata(scores[kind])) / (~kind).sum()
         means = robust(placements[None], observed[kind])
-        variances[place], freedoms[place] = means.error[0] ** 2, means.freedom[0]
+        variances[side], freedoms[side] = means.error[0] ** 2, means.freedom[0]
     low = high = np.nan
     if 0 < area < 1 and not np.isnan(variances).any():
         freedom = variances.sum() ** 2 / (variances**2 / freedoms).sum()
@@ -71,26 +70,21 @@ def auroc_interval(scores: Floats, answerable: Bools, clusters: Clusters | npt.A
     return Interval(area, low, high, len(scores), observed.count)
 
 
-class _Areas(NamedTuple):
-    areas: Mapping[str, Interval]
-    answerable: int
-    unanswerable: int
-
-
-def compute(findings: Findings) -> _Areas | None:
-    """Return the area under the ROC curve of every configuration. None unless the dataset has both kinds of questions."""
+def compute(findings: Findings) -> tuple[Mapping[str, Interval], int, int] | None:
+    """Return the area under the ROC curve of every configuration, and the numbers of answerable and unanswerable questions. None unless the dataset has both kinds of questions."""
     questions = findings.run.questions["answerable"]
     names = [standing.name for standing in findings.standings.finished]
     areas = {name: area for name in names if (area := separation_of(findings.run, name))}
-    return _Areas(areas, int(questions.sum()), int((~questions).sum())) if areas else None
+    return (areas, int(questions.sum()), int((~questions).sum())) if areas else None
 
 
-def render(found: _Areas) -> list[Block]:
+def render(values: tuple[Mapping[str, Interval], int, int]) -> list[Block]:
     """Tabulate the areas, and define them."""
-    scale = Scale.over([0.5, *(bound for area in found.areas.values() for bound in (area.low, area.value, area.high))])
-    rows = [Row([Cell(name), mean_cell(area), scale.cell(area)]) for name, area in found.areas.items()]
-    caption = f"{METRIC}, from {plural(found.answerable, 'answerable question')} and {count(found.unanswerable)} unanswerable"
-    have = plural(found.unanswerable, "question has", "questions have")
+    areas, answerable, unanswerable = values
+    scale = Scale.over([0.5, *(bound for area in areas.values() for bound in (area.low, area.value, area.high))])
+    rows = [Row([Cell(name), mean_cell(area), scale.cell(area)]) for name, area in areas.items()]
+    caption = f"{METRIC}, from {plural(answerable, 'answerable question')} and {count(unanswerable)} unanswerable"
+    have = plural(unanswerable, "question has", "questions have")
     sentence = f"{have} no answer in the documents. Could a threshold on the score reject them?"
     table = Table(caption, [words("configuration"), Column("AUROC", note="95 % interval"), scale.column()], rows, _NOTE)
     return [Prose(sentence), table, Terms([Term(METRIC, _MEANING, _SOURCE)])]

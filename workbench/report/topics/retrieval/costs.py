@@ -10,8 +10,7 @@ import numpy as np
 from workbench.analysis.findings import Findings
 from workbench.analysis.frontier import COSTS, DRIFT, TIMES, Cost, CostedConfiguration, separated, timings_of
 from workbench.core.formatting import amount, count, listed, plural, shortened
-from workbench.report.cells import amount_cell, count_cell, described, key_of, value_cell, words
-from workbench.report.figures.canvas import (
+from workbench.report.canvas import (
     ACCENT,
     FAINT,
     INK,
@@ -27,9 +26,10 @@ from workbench.report.figures.canvas import (
     plain,
     spanned,
 )
+from workbench.report.cells import amount_cell, count_cell, described, key_of, value_cell, words
 from workbench.report.model import Block, Cell, Column, Columns, Figure, Row, Table
 from workbench.report.text.sentences import defined, time_text
-from workbench.report.topics.topic import COMPARED, Topic
+from workbench.report.topics.topic import COMPARED, Topic, question
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -80,7 +80,7 @@ def render(findings: Findings) -> list[Block]:
 
 
 def _differs(findings: Findings, cost: Cost) -> bool:
-    """Return True if any two configurations are shown to differ in a cost."""
+    """Check that two configurations are shown to differ in a cost."""
     ranges = {priced.ranges[cost] for priced in findings.priced if not math.isnan(priced.costs[cost])}
     return any(separated(cost, one, other) for one, other in itertools.combinations(ranges, 2))
 
@@ -89,11 +89,14 @@ def costs_table(findings: Findings) -> Table:
     """Tabulate all costs of all configurations."""
     columns = [words("configuration"), Column("chunks"), *(Column(f"{kind.label}, {kind.unit}") for kind in COSTS.values())]
     columns.append(Column("encoding, s", note="one measurement"))
-    rows = [
-        Row([Cell(each.name), count_cell(findings.run.facts[each.name]["chunks"]), *(_cost_cell(each, cost) for cost in COSTS), seconds])
-        for each in findings.priced
-        for seconds in [_encoding_cell(findings, each)]
-    ]
+    rows = []
+    for costed in findings.priced:
+        timed = timings_of(findings.run, costed.name)
+        # This run encoded nothing.
+        cached = costed.costs["encoded"] > 0 and not timed.get("tokens_encoded")
+        seconds = Cell("from the cache", sort=math.nan) if cached else amount_cell(timed.get("seconds_vectors", math.nan))
+        chunks = count_cell(findings.run.facts[costed.name]["chunks"])
+        rows.append(Row([Cell(costed.name), chunks, *(_cost_cell(costed, cost) for cost in COSTS), seconds]))
     note = " ".join(defined(kind) for kind in COSTS.values())
     times = f"Times: {OVERLAP} Encoding, s: the texts that were not in the cache, measured once, on the machine and in the run that encoded them."
     return Table("What each configuration costs", columns, rows, f"{note} {times}")
@@ -111,18 +114,6 @@ def time_cell(costed: CostedConfiguration | None, cost: Cost) -> Cell:
     return Cell(text, sort=costed.costs[cost], note=once.strip(" ()"))
 
 
-def _encoding_cell(findings: Findings, costed: CostedConfiguration) -> Cell:
-    """The seconds of encoding, unless this run encoded nothing."""
-    timed = timings_of(findings.run, costed.name)
-    if costed.costs["encoded"] > 0 and not timed.get("tokens_encoded"):
-        return Cell("from the cache", sort=math.nan)
-    return amount_cell(timed.get("seconds_vectors", math.nan))
-
-
-def _place(point: Point) -> str:
-    return ("yes" if point.best else "no") if point.ranked else "not ranked"
-
-
 def frontier_figure(findings: Findings, cost: Cost) -> Figure | None:
     """Plot the primary metric against a cost. Returns None if fewer than two configurations have both."""
     kind, metric = COSTS[cost], str(findings.primary)
@@ -137,7 +128,11 @@ def frontier_figure(findings: Findings, cost: Cost) -> Figure | None:
     drawing = frontier_drawing([point._replace(label=short.get(point.label, "")) for point in known], metric, f"{kind.label}, {kind.unit}")
     columns = [words("configuration"), Column(f"{kind.label}, {kind.unit}"), Column(metric), words("on the frontier")]
     cells = {priced.name: _cost_cell(priced, cost) for priced in findings.priced}
-    rows = [Row([Cell(point.label), cells[point.label], value_cell(point.quality), Cell(_place(point))]) for point in known]
+    marks = [("yes" if point.best else "no") if point.ranked else "not ranked" for point in known]
+    rows = [
+        Row([Cell(point.label), cells[point.label], value_cell(point.quality), Cell(mark)])
+        for point, mark in zip(known, marks, strict=True)
+    ]
     data = Table(f"{metric} against {kind.label}", columns, rows)
     dearer = "are shown to take longer" if cost in TIMES else "cost more"
     caption = f"Solid points: only configurations that {dearer} score higher ({listed([point.label for point in known if point.best])})."
@@ -156,18 +151,12 @@ def cost(findings: Findings) -> tuple[str, str]:
     meaning = " ".join(defined(COSTS[cost]) for cost in COSTS if cost != "p95")
     sentence = f"{first.name} costs {_priced(findings, first)}"
     if findings.cheaper:
-        members = [
-            f"{name} {listed([_LEAST[cost] for cost in costs])}: {_prices(findings, name)}" for name, costs in findings.cheaper.items()
-        ]
+        priced = {costed.name: _priced(findings, costed) for costed in findings.priced}
+        members = [f"{name} {listed([_LEAST[cost] for cost in costs])}: {priced[name]}" for name, costs in findings.cheaper.items()]
         return f"{sentence}. Statistically indistinguishable from it, {'; '.join(members)}.", meaning
     least = findings.conclusive and len(findings.verdict.best) > 1
     shown = "; no other configuration of the tie set is shown to cost less, per question, to store or to encode" if least else ""
     return f"{sentence}{shown}.", meaning
-
-
-def _prices(findings: Findings, name: str) -> str:
-    costed = findings.price(name)
-    return _priced(findings, costed) if costed else ""
 
 
 def _priced(findings: Findings, costed: CostedConfiguration) -> str:
@@ -187,7 +176,15 @@ def _priced(findings: Findings, costed: CostedConfiguration) -> str:
 
 
 costs = Topic(
-    "costs", "Quality and cost", "Cost", compute, render, anchor="costs-section", views=COMPARED, missing="No configuration was finished."
+    "costs",
+    "Quality and cost",
+    "Cost",
+    compute,
+    render,
+    anchor="costs-section",
+    views=COMPARED,
+    questions=(question(4, "What does it cost?", cost),),
+    missing="No configuration was finished.",
 )
 
 

@@ -6,11 +6,11 @@ import numpy as np
 
 from workbench.analysis.findings import Findings
 from workbench.core.formatting import plural, shortened
+from workbench.report.canvas import NAME_LENGTH, IntervalRow, differences_drawing
 from workbench.report.cells import count_cell, described, difference_cells, digits_for, key_of, p_cell, words
-from workbench.report.figures.canvas import NAME_LENGTH, IntervalRow, differences_drawing
 from workbench.report.model import Block, Cell, Column, Figure, Prose, Row, Table
-from workbench.report.text.drafts import unaccepted_drafts
-from workbench.report.text.verdict import same, undone
+from workbench.report.text.sentences import unaccepted_drafts
+from workbench.report.topics.retrieval.verdict import undone
 from workbench.report.topics.topic import COMPARED, Topic
 from workbench.statistics.comparison import Comparison
 from workbench.statistics.intervals import ALPHA
@@ -61,7 +61,7 @@ def _figure(findings: Findings, base: str, tested: Sequence[Comparison]) -> Figu
 
 
 def _claimed(findings: Findings, pair: Comparison) -> bool:
-    """Return True if a difference is significant, and the run has enough questions and documents to claim it."""
+    """Check that a difference is significant, and that the run has enough questions and documents to claim it."""
     return findings.conclusive and bool(pair.p_adjusted <= ALPHA)
 
 
@@ -81,7 +81,7 @@ def _table(findings: Findings, base: str, tested: Sequence[Comparison]) -> Table
 def _reading(findings: Findings, pair: Comparison) -> str:
     if np.isnan(pair.p):
         return "not tested"
-    if same(pair):
+    if pair.identical:
         return "the same"
     if pair.p_adjusted > ALPHA:
         return f"statistically indistinguishable{', because unseen losses could undo it' if undone(pair) else ''}"

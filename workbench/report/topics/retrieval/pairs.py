@@ -29,12 +29,18 @@ def render(values: tuple[Findings, list[Contrast]]) -> list[Block]:
     """Collapse the causes and slices of each pair, the first one opened."""
     findings, contrasts = values
     introduction = "Open a pair to see the questions on which each configuration is ahead, why the other misses them, and in which slices."
-    return [Prose(introduction), *(_fold(findings, pair, opened=pair is contrasts[0]) for pair in contrasts)]
-
-
-def compute_leading(findings: Findings) -> tuple[Findings, Contrast] | None:
-    """Return the comparison of the leader with the second, or the baseline."""
-    return (findings, findings.contrast) if findings.contrast else None
+    blocks: list[Block] = [Prose(introduction)]
+    for pair in contrasts:
+        a, b = pair.a.winner, pair.b.winner
+        tested = findings.against(a, b)
+        compared = tested or findings.outside_family(a, b)
+        gap = compared.simultaneous if compared else pair.parts[0].difference
+        known = compared is not None and not np.isnan(compared.p)
+        p = f"{p_value(compared.p_adjusted)} corrected{'' if tested else ' for all pairs'}" if compared and known else "not tested"
+        counts = f"ahead on {pair.a.queries}, behind on {pair.b.queries}, equal on {pair.ties}"
+        note = f"{signed(gap.value)} {gap.bounds()}, {p} · {counts}"
+        blocks.append(Collapsible(f"{a} against {b}", pair_blocks(findings, pair), note, "pairing", opened=pair is contrasts[0]))
+    return blocks
 
 
 def render_leading(values: tuple[Findings, Contrast]) -> list[Block]:
@@ -57,18 +63,6 @@ def tally(pair: Contrast) -> str:
     """The number of questions on which each of the two is ahead."""
     questions = plural(pair.a.queries + pair.b.queries + pair.ties, "question")
     return f"Of {questions}, {pair.a.winner} is ahead on {pair.a.queries}, {pair.b.winner} on {pair.b.queries}; {pair.ties} are ties."
-
-
-def _fold(findings: Findings, pair: Contrast, *, opened: bool) -> Collapsible:
-    a, b = pair.a.winner, pair.b.winner
-    tested = findings.against(a, b)
-    compared = tested or findings.outside_family(a, b)
-    gap = compared.simultaneous if compared else pair.parts[0].difference
-    known = compared is not None and not np.isnan(compared.p)
-    p = f"{p_value(compared.p_adjusted)} corrected{'' if tested else ' for all pairs'}" if compared and known else "not tested"
-    counts = f"ahead on {pair.a.queries}, behind on {pair.b.queries}, equal on {pair.ties}"
-    note = f"{signed(gap.value)} {gap.bounds()}, {p} · {counts}"
-    return Collapsible(f"{a} against {b}", pair_blocks(findings, pair), note, "pairing", opened=opened)
 
 
 def _causes(findings: Findings, pair: Contrast) -> Table:
@@ -105,13 +99,13 @@ def slice_name(label: str) -> str:
     return ", ".join(f"{field}: {value}" for field, _, value in parts) if "=" in label else "all questions"
 
 
-pairs = Topic("pairs", "Pairwise comparison", "Pairs", compute, render, views=COMPARED)
 sources = Topic(
     "sources",
     "Where the first two differ",
     "",
-    compute_leading,
+    lambda findings: (findings, findings.contrast) if findings.contrast else None,
     render_leading,
     views=("comparison",),
     missing="The run has no second configuration to compare.",
 )
+pairs = Topic("pairs", "Pairwise comparison", "Pairs", compute, render, views=COMPARED)

@@ -12,13 +12,12 @@ from workbench.analysis.findings import Findings
 from workbench.analysis.frontier import CostRange
 from workbench.analysis.parts import LATENCIES, NEIGHBOURS, NONE, Contrasted, PartEffect, alternatives, contrasts_of, parts
 from workbench.core.formatting import listed, number, p_value, plural, shortened, signed, two_digits
+from workbench.report.canvas import NAME_LENGTH, IntervalRow, differences_drawing
 from workbench.report.cells import count_cell, described, difference_cells, digits_for, gap_cell, key_of, p_cell, value_cell, words
-from workbench.report.figures.canvas import NAME_LENGTH, IntervalRow, differences_drawing
 from workbench.report.model import Block, Cell, Collapsible, Column, Figure, Lines, Prose, Row, SummaryItem, Table
-from workbench.report.text.drafts import too_few
-from workbench.report.text.sentences import less_than_matters
-from workbench.report.text.verdict import CONDITION, undone
-from workbench.report.topics.topic import COMPARED, Topic
+from workbench.report.text.sentences import less_than_matters, too_few
+from workbench.report.topics.retrieval.verdict import CONDITION, undone
+from workbench.report.topics.topic import COMPARED, HeadQuestion, Topic
 from workbench.statistics.effects import EffectReading
 from workbench.statistics.intervals import ALPHA, THIS_CORPUS
 
@@ -69,9 +68,9 @@ def _names(effects: Sequence[PartEffect]) -> list[str]:
 def _labels(effects: Sequence[PartEffect]) -> dict[str, str]:
     """The short names of effects in a figure: their alternatives, if that tells them apart, since a cut would leave out what differs."""
     names, alternatives = _names(effects), [part.alternative for part in effects]
-    told = len(set(alternatives)) == len(alternatives)
-    short = shortened(alternatives if told else names, NAME_LENGTH)
-    return dict(zip(names, [short[name] for name in (alternatives if told else names)], strict=True))
+    distinct = len(set(alternatives)) == len(alternatives)
+    short = shortened(alternatives if distinct else names, NAME_LENGTH)
+    return dict(zip(names, [short[name] for name in (alternatives if distinct else names)], strict=True))
 
 
 def _figure(findings: Findings, effects: Sequence[PartEffect]) -> Figure:
@@ -113,6 +112,8 @@ def _row(name: str, part: PartEffect) -> Row:
     effect, row = part.effect, part.effect.comparison
     ends = [pair.difference.value for pair in (part.lowest, part.highest)]
     spread = Cell(" to ".join(dict.fromkeys(map(signed, ends))), sort=ends[0])
+    added = [part.latency.get(name) for name in LATENCIES]
+    times = [Cell(added_text(time.span, time.value), sort=time.value) if time else value_cell(math.nan) for time in added]
     counted = [count_cell(row.difference.n), Cell(f"{len(part.pairs)} of {part.possible}", sort=float(len(part.pairs)))]
     cells = [
         Cell(name, note=part.stage),
@@ -121,12 +122,7 @@ def _row(name: str, part: PartEffect) -> Row:
         value_cell(effect.detectable),
         *counted,
     ]
-    return Row([*cells, spread, p_cell(effect.p_differs), *(_time_cell(part, name) for name in LATENCIES), Cell(part.verdict)])
-
-
-def _time_cell(part: PartEffect, percentile: str) -> Cell:
-    time = part.latency.get(percentile)
-    return Cell(added_text(time.span, time.value), sort=time.value) if time else value_cell(math.nan)
+    return Row([*cells, spread, p_cell(effect.p_differs), *times, Cell(part.verdict)])
 
 
 def _beside(effects: Sequence[PartEffect]) -> Table | None:
@@ -155,15 +151,21 @@ def _pairs(findings: Findings, effects: Sequence[PartEffect]) -> Table:
 
 def part_answers(findings: Findings) -> list[SummaryItem]:
     """Answer for each added part that varies whether it is worth it."""
+
+    def question(stage: str, alternative: str, reference: str) -> str:
+        if reference == NONE:
+            return _QUESTIONS.get(stage, f"Is {stage} worth it?")
+        return f"Is {alternative.partition(',')[0]} worth it?"
+
     added: dict[str, list[PartEffect]] = {}
     for part in parts(findings.run):
         if part.added:
-            added.setdefault(_question(part.stage, part.alternative, part.reference), []).append(part)
+            added.setdefault(question(part.stage, part.alternative, part.reference), []).append(part)
     missing: dict[str, list[Contrasted]] = {}
     for each in unmatched(findings):
         if each.added:
-            missing.setdefault(_question(each.alternative.stage, each.alternative.label, each.reference.label), []).append(each)
-    return [_answer(findings, question, added.get(question, ()), missing.get(question, ())) for question in {**added, **missing}]
+            missing.setdefault(question(each.alternative.stage, each.alternative.label, each.reference.label), []).append(each)
+    return [_answer(findings, text, added.get(text, ()), missing.get(text, ())) for text in {**added, **missing}]
 
 
 def unmatched(findings: Findings) -> list[Contrasted]:
@@ -172,7 +174,7 @@ def unmatched(findings: Findings) -> list[Contrasted]:
 
 
 def shows_parts(findings: Findings) -> bool:
-    """Return True if the run varies several stages, or adds a part. The effects of a single stage are the differences of its configurations."""
+    """Check that the run varies several stages, or adds a part. The effects of a single stage are the differences of its configurations."""
     return len(alternatives(findings.run)) > 1 or any(each.added for each in contrasts_of(findings.run))
 
 
@@ -184,35 +186,50 @@ def missing_sentence(contrasts: Sequence[Contrasted]) -> str:
 
 def effect_sentence(findings: Findings, part: PartEffect) -> str:
     """State the verdict on an alternative, its effect with the interval, and the time that it adds."""
-    row, metric = part.effect.comparison, str(findings.primary)
-    size = f"{signed(row.difference.value)} {row.simultaneous.bounds()} in {metric}{_over(part)}"
+    row, metric, reading, pairs = part.effect.comparison, str(findings.primary), part.effect.reading, len(part.pairs)
+    of = f"{pairs} of {plural(part.possible, 'pair')}" if pairs < part.possible else plural(pairs, "pair")
+    over = (
+        "between two configurations that differ only in this"
+        if pairs == 1
+        else f"on average over {of} of configurations that differ only in this"
+    )
     lower = "" if findings.primary.higher_is_better else ", where lower is better"
-    match part.effect.reading:
+    size = f"{signed(row.difference.value)} {row.simultaneous.bounds()} in {metric} {over}{lower}"
+    tests = len(parts(findings.run))
+    corrected = p_value(row.p_adjusted) + (f" after correction for {plural(tests, 'effect')}" if tests > 1 else "")
+    corrected += ", because losses that were not seen could undo it" if undone(row) else ""
+    match reading:
         case EffectReading.GAIN | EffectReading.LOSS:
-            text = f"{_subject(part)} is {part.verdict}: {size}{lower}, {_corrected(findings, part)}"
+            text = f"{_subject(part)} is {part.verdict}: {size}, {corrected}"
         case EffectReading.GAIN_HERE | EffectReading.LOSS_HERE:
             few = f"{plural(row.difference.clusters, 'document')} are too few to claim it for others, of which a few could undo it"
-            text = f"{_subject(part)} has {part.verdict}: {size}{lower}, {_corrected(findings, part)}; {few}"
+            text = f"{_subject(part)} has {part.verdict}: {size}, {corrected}; {few}"
         case EffectReading.TOO_FEW:
-            text = f"{too_few(findings.run, row.difference, _subject(part))}: {size}{lower}"
+            text = f"{too_few(findings.run, row.difference, _subject(part))}: {size}"
         case EffectReading.UNDECIDED if row.identical:
             text = f"{_subject(part)} changes {metric} on none of {plural(row.difference.n, 'question')}"
         case EffectReading.UNDECIDED:
-            shown = "benefit" if part.added else "difference"
-            text = f"No {shown} of {_subject(part)} is shown: {size}{lower}, {_corrected(findings, part)}{_able(part)}"
-    return f"{text}{_small(findings, part)}{_price(part)}.{f' {differing_sentence(part)}' if _differs(part) else ''}"
+            shown, least = "benefit" if part.added else "difference", part.effect.detectable
+            able = (
+                ""
+                if math.isnan(least)
+                else f"; these questions show an effect of {number(least)} with 80 % power and may miss a smaller one"
+            )
+            text = f"No {shown} of {_subject(part)} is shown: {size}, {corrected}{able}"
+    claimed = reading not in (EffectReading.UNDECIDED, EffectReading.TOO_FEW)
+    small = less_than_matters(findings.run, row.difference.value) if claimed else ""
+    # The 95th percentile of a few questions is little more than the slowest of them.
+    times = {name: time for name, time in part.latency.items() if name == "p50" or part.timed >= _FEWEST_FOR_P95}
+    texts = [f"{added_text(time.span, time.value)} ms {_PERCENTILES[name]}" for name, time in times.items()]
+    timed = f", timed on {plural(part.timed, 'question')}" if part.timed else ""
+    price = f"; it changes the time per question by {listed(texts)}{timed}" if texts else ""
+    differs = f" {differing_sentence(part)}" if _differs(part) else ""
+    return f"{text}{f'; that is {small}' if small else ''}{price}.{differs}"
 
 
 def _differs(part: PartEffect) -> bool:
-    """Return True if the average hides different effects."""
+    """Check for an average that hides different effects."""
     return part.effect.p_differs <= ALPHA
-
-
-def _small(findings: Findings, part: PartEffect) -> str:
-    """Say that a claimed effect is smaller than what matters to the experiment."""
-    claimed = part.effect.reading in (EffectReading.GAIN, EffectReading.LOSS, *_HERE)
-    small = less_than_matters(findings.run, part.effect.comparison.difference.value) if claimed else ""
-    return f"; that is {small}" if small else ""
 
 
 def differing_sentence(part: PartEffect) -> str:
@@ -234,12 +251,6 @@ def added_text(milliseconds: CostRange, value: float) -> str:
     return " to ".join(dict.fromkeys(signed(two_digits(end), 0 if abs(end) >= 10 else 1) for end in ends))
 
 
-def _question(stage: str, alternative: str, reference: str) -> str:
-    if reference == NONE:
-        return _QUESTIONS.get(stage, f"Is {stage} worth it?")
-    return f"Is {alternative.partition(',')[0]} worth it?"
-
-
 def _answer(findings: Findings, question: str, added: Sequence[PartEffect], missing: Sequence[Contrasted]) -> SummaryItem:
     # What is fused must be better than the best of its members, so the least gain comes first.
     ordered = sorted(added, key=lambda part: part.effect.comparison.difference.value * (1 if findings.primary.higher_is_better else -1))
@@ -259,36 +270,6 @@ def _subject(part: PartEffect) -> str:
     return part.alternative if part.reference == NONE else f"{part.alternative} over {part.reference}"
 
 
-def _over(part: PartEffect) -> str:
-    if len(part.pairs) == 1:
-        return " between two configurations that differ only in this"
-    pairs = f"{len(part.pairs)} of {plural(part.possible, 'pair')}" if len(part.pairs) < part.possible else plural(len(part.pairs), "pair")
-    return f" on average over {pairs} of configurations that differ only in this"
-
-
-def _corrected(findings: Findings, part: PartEffect) -> str:
-    tests, row = len(parts(findings.run)), part.effect.comparison
-    corrected = p_value(row.p_adjusted) + (f" after correction for {plural(tests, 'effect')}" if tests > 1 else "")
-    return f"{corrected}, because losses that were not seen could undo it" if undone(row) else corrected
-
-
-def _able(part: PartEffect) -> str:
-    if math.isnan(part.effect.detectable):
-        return ""
-    return f"; these questions show an effect of {number(part.effect.detectable)} with 80 % power and may miss a smaller one"
-
-
-def _price(part: PartEffect) -> str:
-    """The time per question, which a claim about quality does not weigh."""
-    if not part.latency:
-        return ""
-    # The 95th percentile of a few questions is little more than the slowest of them.
-    shown = {name: time for name, time in part.latency.items() if name == "p50" or part.timed >= _FEWEST_FOR_P95}
-    texts = [f"{added_text(time.span, time.value)} ms {_PERCENTILES[name]}" for name, time in shown.items()]
-    timed = f", timed on {plural(part.timed, 'question')}" if part.timed else ""
-    return f"; it changes the time per question by {listed(texts)}{timed}"
-
-
 parts_section = Topic(
     "parts",
     "What does each part add?",
@@ -297,5 +278,6 @@ parts_section = Topic(
     render,
     views=COMPARED,
     lines=lambda findings: [each.sentence for each in part_answers(findings)],
+    questions=(HeadQuestion(8, part_answers, every_run=False),),
     missing="The run varies only one part, whose effects are the differences.",
 )

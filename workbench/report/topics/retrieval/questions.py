@@ -5,14 +5,13 @@ import json
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from workbench.analysis.causes import cause_meanings, missed_evidence
 from workbench.analysis.findings import Findings
-from workbench.analysis.misses import cause_meanings, missed_evidence
 from workbench.analysis.passages import text_of
 from workbench.analysis.values import metadata, per_query, rewrites
 from workbench.attribution.causes import CAUSE_NAMES
@@ -76,26 +75,27 @@ def packed(value: Any) -> str:
     return base64.b64encode(zlib.compress(text.encode("utf-8", "replace"), 9)).decode("ascii")
 
 
-@dataclass(frozen=True, eq=False)
 class _Source:
-    run: RunTables
-    names: Sequence[str]
+    """The questions of some configurations. `values` (configurations, questions) are those of the primary metric, NaN if unscored.
 
-    @cached_property
-    def values(self) -> Floats:
-        """Values of the primary metric, NaN if unscored. Shape (configurations, questions)."""
-        return np.array([per_query(self.run, name, str(self.run.primary)) for name in self.names])
+    `differences` (questions) are the largest between two configurations, -1 if none has a value.
+    """
 
-    @cached_property
-    def differences(self) -> Floats:
-        """The largest difference between two configurations, -1 if none has a value. Shape (questions,)."""
-        values = pd.DataFrame(self.values)
-        return (values.max() - values.min()).fillna(-1.0).to_numpy(np.float64)
+    def __init__(self, run: RunTables, names: Sequence[str]) -> None:
+        self.run, self.names = run, names
+        self.values: Floats = np.array([per_query(run, name, str(run.primary)) for name in names])
+        table = pd.DataFrame(self.values)
+        self.differences: Floats = (table.max() - table.min()).fillna(-1.0).to_numpy(np.float64)
+        self._evidence = _by_query(run.evidence, "need", "doc_id", "start", "end")
+        self._judgements = _by_query(run.judgements, "doc_id", "relevance")
+        self._rewrites = [rewrites(run, name) for name in names]
+        self._misses = [_by_query(missed_evidence(run, name), "need", "doc_id", "cause", "rank") for name in names]
+        self._hits = [_by_query(run.of("context", name), "rank", "doc_id", "start", "end", "kept", "score") for name in names]
 
     def value(self, chosen: Sequence[int]) -> dict[str, Any]:
         """Convert the drill-down of the chosen questions to plain values."""
         passages = Passages(self.run)
-        rows = [self._query(place, passages) for place in chosen]
+        rows = [self._query(index, passages) for index in chosen]
         primary = self.run.primary
         header = {
             "metric": str(primary),
@@ -107,8 +107,8 @@ class _Source:
         }
         return header | {"documents": passages.texts(), "passages": passages.slices, "queries": rows}
 
-    def _query(self, place: int, passages: "Passages") -> dict[str, Any]:
-        question = self.run.questions.iloc[place]
+    def _query(self, index: int, passages: "Passages") -> dict[str, Any]:
+        question = self.run.questions.iloc[index]
         query_id = question["query_id"]
         needs: dict[int, list[int]] = {}
         for need, *span in self._evidence.get(query_id, ()):
@@ -116,13 +116,13 @@ class _Source:
         numbered = {need: number for number, need in enumerate(needs)}
         grades = [(passages.document(doc_id), int(np.sign(grade))) for doc_id, grade in self._judgements.get(query_id, ()) if grade]
         query: dict[str, Any] = {"i": query_id, "t": question["text"], "n": list(needs.values()), "g": grades}
-        fields = metadata(self.run)[place].items()
+        fields = metadata(self.run)[index].items()
         query["s"] = {str(name): str(value) for name, value in fields if isinstance(value, _PLAIN) and len(str(value)) < _LONG}
         query |= {"a": question["answer"]} if question["answer"] else {}
         query |= {} if question["answerable"] else {"u": 1}
         # By configuration what was searched in place of the question.
         query |= {"w": [searched.get(query_id, []) for searched in self._rewrites]} if any(self._rewrites) else {}
-        query["v"] = [None if np.isnan(value) else round(float(value), 3) for value in self.values[:, place]]
+        query["v"] = [None if np.isnan(value) else round(float(value), 3) for value in self.values[:, index]]
         query["m"] = [
             [
                 number
@@ -133,26 +133,6 @@ class _Source:
         ]
         query["h"] = [[number for hit in hits.get(query_id, ()) for number in passages.hit(*hit)] for hits in self._hits]
         return query
-
-    @cached_property
-    def _evidence(self) -> dict[str, list[list[Any]]]:
-        return _by_query(self.run.evidence, "need", "doc_id", "start", "end")
-
-    @cached_property
-    def _judgements(self) -> dict[str, list[list[Any]]]:
-        return _by_query(self.run.judgements, "doc_id", "relevance")
-
-    @cached_property
-    def _rewrites(self) -> list[dict[str, list[str]]]:
-        return [rewrites(self.run, name) for name in self.names]
-
-    @cached_property
-    def _misses(self) -> list[dict[str, list[list[Any]]]]:
-        return [_by_query(missed_evidence(self.run, name), "need", "doc_id", "cause", "rank") for name in self.names]
-
-    @cached_property
-    def _hits(self) -> list[dict[str, list[list[Any]]]]:
-        return [_by_query(self.run.of("context", name), "rank", "doc_id", "start", "end", "kept", "score") for name in self.names]
 
 
 @dataclass(eq=False)

@@ -33,13 +33,13 @@ def markdown(findings: Findings) -> list[Block]:
 
 def lines(findings: Findings) -> list[str]:
     """Show the ranking in the terminal, then the configurations that are not ranked."""
-    found = ["", *table_lines(short_table(findings, findings.standings.ranked))] if findings.standings.ranked else []
+    terminal = ["", *table_lines(short_table(findings, findings.standings.ranked))] if findings.standings.ranked else []
     for reason, group in (
         ("their chunks are longer than the embedder's window", findings.standings.windowed),
         ("too few of their questions have a value", findings.standings.uncovered),
     ):
-        found += ["", f"not ranked: {reason}", *table_lines(short_table(findings, group))[1:]] if group else []
-    return found + [f"{configuration}: FAILED, {error}" for configuration, error in findings.failures.items()]
+        terminal += ["", f"not ranked: {reason}", *table_lines(short_table(findings, group))[1:]] if group else []
+    return terminal + [f"{configuration}: FAILED, {error}" for configuration, error in findings.failures.items()]
 
 
 def _unranked(findings: Findings) -> list[Section]:
@@ -51,7 +51,8 @@ def ranking_table(findings: Findings) -> Table | None:
     ranked, primary = findings.standings.ranked, str(findings.primary)
     if not ranked:
         return None
-    others = _metrics(findings)
+    named = [metric for metric in findings.run.measures.values() if str(metric) != primary and metric.k is not None]
+    others = [metric for name in _TELLING for metric in named if metric.name == name][:_MOST_METRICS]
     scale = Scale.over(
         bound for standing in ranked for bound in (standing.means[primary].low, standing.means[primary].high, standing.means[primary].value)
     )
@@ -67,8 +68,11 @@ def ranking_table(findings: Findings) -> Table | None:
         # Targets do not tell the size of their chunks.
         *([Column("size", note="overlap")] if (sized := any(standing.facts["size"] is not None for standing in ranked)) else []),
     ]
-    rows = [_row(findings, place, standing, others, scale, sized=sized) for place, standing in enumerate(ranked, 1)]
+    rows = [_row(findings, rank, standing, others, scale, sized=sized) for rank, standing in enumerate(ranked, 1)]
     means = any(np.isfinite(standing.means[primary].low) for standing in ranked)
+    base = findings.reference.name if findings.reference else ""
+    pairs = [findings.against(standing.name, base) for standing in ranked if standing.name != base]
+    gaps = any(pair is not None and np.isfinite(pair.simultaneous.low) for pair in pairs)
     clustered = "intervals clustered by document" if means else "too few documents for intervals"
     budget = f"{plural(findings.primary.tokens, 'token')} of text each" if findings.primary.tokens else clustered
     end, marked = "highest" if findings.primary.higher_is_better else "lowest", sum(row.level for row in rows)
@@ -79,7 +83,7 @@ def ranking_table(findings: Findings) -> Table | None:
     )
     note = (
         f"{tie_set}{'Intervals of means are 95 % each, clustered by source document. ' if means else ''}Differences are on the same questions"
-        f"{'; their intervals hold for all comparisons at once' if _has_gaps(findings) else ''}. Times: {OVERLAP}"
+        f"{'; their intervals hold for all comparisons at once' if gaps else ''}. Times: {OVERLAP}"
     )
     return Table(f"By {primary}; {budget}", columns, rows, note, "ranked")
 
@@ -145,11 +149,11 @@ def failed(findings: Findings) -> Section | None:
     return Section("Failed", "failed", [entries]) if findings.failures else None
 
 
-def _row(findings: Findings, place: int, standing: Standing, others: Sequence[Metric], scale: Scale, *, sized: bool) -> Row:
+def _row(findings: Findings, rank: int, standing: Standing, others: Sequence[Metric], scale: Scale, *, sized: bool) -> Row:
     mean, priced = standing.means[str(findings.primary)], findings.price(standing.name)
     pair = findings.against(standing.name, findings.reference.name) if findings.reference else None
     lost = f"over {count(mean.n)}, {count(mean.unscored)} unscored" if mean.unscored else ""
-    cells = [Cell(standing.name, place=place, note=lost), mean_cell(mean), scale.cell(mean)]
+    cells = [Cell(standing.name, place=rank, note=lost), mean_cell(mean), scale.cell(mean)]
     cells += [gap_cell(pair.simultaneous if pair else None), p_cell(pair.p_adjusted if pair else np.nan)]
     for mean in (standing.means[str(metric)] for metric in others):
         notes = [f"of {number(mean.attainable)}"] if mean.attainable < 0.9995 else []
@@ -165,22 +169,10 @@ def _row(findings: Findings, place: int, standing: Standing, others: Sequence[Me
     return Row(cells, findings.mark(standing.name) != "")
 
 
-def _has_gaps(findings: Findings) -> bool:
-    """Return True if any difference from the reference has an interval."""
-    base = findings.reference.name if findings.reference else ""
-    pairs = [findings.against(standing.name, base) for standing in findings.standings.ranked if standing.name != base]
-    return any(pair is not None and np.isfinite(pair.simultaneous.low) for pair in pairs)
-
-
 def _equal_tokens(findings: Findings) -> bool:
-    """Return True if all configurations deliver the same number of tokens, so that only their numbers of chunks differ."""
+    """Check that all configurations deliver the same number of tokens, so that only their numbers of chunks differ."""
     budgets = {fact["token_budget"] for fact in findings.run.facts.values()}
     return len(budgets) == 1 and None not in budgets
-
-
-def _metrics(findings: Findings) -> list[Metric]:
-    candidates = [metric for metric in findings.run.measures.values() if str(metric) != str(findings.primary) and metric.k is not None]
-    return [metric for name in _TELLING for metric in candidates if metric.name == name][:_MOST_METRICS]
 
 
 ranking = Topic("ranking", "Ranking", "Ranking", same, render, lines=lines, markdown=markdown, views=COMPARED)

@@ -19,7 +19,7 @@ from workbench.results.run_tables import RunTables
 
 _KINDS = ("fixed", "recursive")
 _USUAL = "sentence-transformers"
-_VARIED = ("size", "overlap")
+_VARIED = ("chunking.size", "chunking.overlap", "chunking.model")
 Settings = Mapping[str, Any]
 
 
@@ -39,7 +39,13 @@ def size_grids(run: RunTables, standings: Sequence[Standing], metric: Metric) ->
         facts = standing.facts
         if facts["chunking"] not in _KINDS or facts["size"] is None or facts["overlap"] is None:
             continue
-        settings = _in_common(run.configurations_settings[standing.name])
+        flat = {
+            f"{stage}.{field}": value
+            for stage, fields in run.configurations_settings[standing.name].items()
+            for field, value in (fields or {}).items()
+        }
+        # A chunker uses its embedder's model.
+        settings = {name: value for name, value in flat.items() if name not in _VARIED}
         key, cell = json.dumps(settings, sort_keys=True), (facts["size"], facts["overlap"])
         if cell in cells.setdefault(key, {}):
             raise WorkbenchError(
@@ -50,12 +56,6 @@ def size_grids(run: RunTables, standings: Sequence[Standing], metric: Metric) ->
     varied = [key for key, values in cells.items() if all(len({cell[axis] for cell in values}) > 1 for axis in (0, 1))]
     titles = _titles([common[key] for key in varied])
     return [Grid(title, cells[key]) for title, key in zip(titles, varied, strict=True)]
-
-
-def _in_common(settings: Settings) -> dict[str, Any]:
-    """Every setting except size and overlap, as `stage.field`. A chunker uses its embedder's model."""
-    flat = {f"{stage}.{field}": value for stage, fields in settings.items() for field, value in (fields or {}).items()}
-    return {name: value for name, value in flat.items() if name not in {f"chunking.{field}" for field in (*_VARIED, "model")}}
 
 
 def _titles(grids: Sequence[dict[str, Any]]) -> list[str]:
@@ -80,7 +80,10 @@ def _title(settings: Settings) -> str:
         "enriched" if settings.get("chunking.enrich") else "",
         "" if counted == "model" else f"in {counted}",
     ]
-    parts.append(_embedder(settings) or settings["retrieval.kind"])
+    # A static embedder is made from the model of another.
+    kind, model = settings.get("embedding.kind", ""), settings.get("embedding.model", "")
+    embedder = str(model) if kind == _USUAL and model else f"{kind} {model}".strip()
+    parts.append(embedder or settings["retrieval.kind"])
     parts += [
         _setting(name, value)
         for name, value in settings.items()
@@ -88,12 +91,6 @@ def _title(settings: Settings) -> str:
     ]
     window = settings.get("embedding.max_tokens")
     return ", ".join(part for part in [*parts, f"window {window}" if window else ""] if part)
-
-
-def _embedder(settings: Settings) -> str:
-    """The embedder's kind, unless it is the usual one, and its model. A static embedder is made from the model of another."""
-    kind, model = settings.get("embedding.kind", ""), settings.get("embedding.model", "")
-    return str(model) if kind == _USUAL and model else f"{kind} {model}".strip()
 
 
 def _setting(name: str, value: object) -> str:
@@ -106,24 +103,22 @@ def compute(findings: Findings) -> tuple[Metric, list[Grid]] | None:
     return (findings.primary, grids) if grids else None
 
 
-def render(values: tuple[Metric, list[Grid]]) -> list[Block]:
+def render(compared: tuple[Metric, list[Grid]]) -> list[Block]:
     """Tabulate each grid in shades of one scale."""
-    metric, grids = values
+    metric, grids = compared
     scale = Scale.over(value for grid in grids for value in grid.cells.values())
     introduction = (
         f"{metric}, for each size and overlap with all other settings equal; stronger colours are higher. "
         "The colours span at least 0.2, so that a small difference looks small."
     )
-    return [Prose(introduction), Columns([_grid(grid, scale) for grid in grids])]
-
-
-def _grid(grid: Grid, scale: Scale) -> Table:
-    sizes, overlaps = (sorted({cell[axis] for cell in grid.cells}) for axis in (0, 1))
-    columns = [Column("overlap", "word", sorts=False), *(Column(f"size {size:,}", "shade", sorts=False) for size in sizes)]
-    rows = [
-        Row([Cell(f"{overlap:,}"), *scale.shades([grid.cells.get((size, overlap), math.nan) for size in sizes], 3)]) for overlap in overlaps
-    ]
-    return Table(grid.title, columns, rows, classes="grid")
+    tables = []
+    for grid in grids:
+        sizes, overlaps = (sorted({cell[axis] for cell in grid.cells}) for axis in (0, 1))
+        columns = [Column("overlap", "word", sorts=False), *(Column(f"size {size:,}", "shade", sorts=False) for size in sizes)]
+        values = {overlap: [grid.cells.get((size, overlap), math.nan) for size in sizes] for overlap in overlaps}
+        rows = [Row([Cell(f"{overlap:,}"), *scale.shades(row, 3)]) for overlap, row in values.items()]
+        tables.append(Table(grid.title, columns, rows, classes="grid"))
+    return [Prose(introduction), Columns(tables)]
 
 
 sizes = Topic("sizes", "Size and overlap", "Sizes", compute, render, views=COMPARED, missing="The run does not vary both size and overlap.")

@@ -1,19 +1,74 @@
 """The primary metric by slices of the questions, such as type or domain."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
 from workbench.analysis.findings import Findings
-from workbench.analysis.standings import slice_means, source_agreement
-from workbench.analysis.values import FEWEST_QUERIES
+from workbench.analysis.standings import slice_means
+from workbench.analysis.values import FEWEST_QUERIES, clusters, per_query
+from workbench.analysis.values import slices as query_slices
 from workbench.core.formatting import number, plural, shortened
+from workbench.metrics.coverage import Floats, Ints
+from workbench.records import PRODUCTION, SOURCE
 from workbench.report.cells import NAME_LENGTH, Scale, count_cell, digits_for, gap_cell, key_of, mean_cell, words
 from workbench.report.model import Block, Cell, Collapsible, Column, Prose, Row, Table
 from workbench.report.topics.retrieval.pairs import slice_name
-from workbench.report.topics.topic import COMPARED, Topic
-from workbench.statistics.intervals import THIS_CORPUS, Interval
+from workbench.report.topics.topic import COMPARED, Topic, question
+from workbench.results.run_tables import RunTables
+from workbench.statistics.clusters import FEWEST_FOR_INTERVAL
+from workbench.statistics.intervals import ALPHA, THIS_CORPUS, Interval, by_unit
+
+_RESAMPLES = 2_000
+# Means that differ by less are equal.
+_TIE = 1e-9
+
+
+def source_agreement(run: RunTables, configurations: Sequence[str]) -> Interval | None:
+    """Kendall's tau between the orders of at least 3 configurations by the questions of users and by the others, on the primary metric.
+
+    Only questions with a value in all of them count. Returns None without questions of both kinds.
+    """
+    real = query_slices(run).get(f"{SOURCE}={PRODUCTION}")
+    if real is None or len(configurations) < 3:
+        return None
+    values = np.array([per_query(run, name, str(run.primary)) for name in configurations])
+    codes, known = clusters(run).codes, ~np.isnan(values).any(axis=0)
+    chosen = [known & members for members in (real, ~real)]
+    if not all(members.any() for members in chosen):
+        return None
+    first, second = ((values[:, members], codes[members]) for members in chosen)
+    return order_agreement(first, second)
+
+
+def order_agreement(first: tuple[Floats, Ints], second: tuple[Floats, Ints]) -> Interval:
+    """Return tau-b (Kendall 1945) of the means of c configurations on two sets of questions, with a percentile interval.
+
+    A set is its values (c, q), without NaN, and the clusters of its questions (q), which are resampled 2,000 times. Fewer than 5 clusters give no interval, and
+    equal means everywhere no tau. Random errors of the means lower tau, so a low one can also mean few questions.
+    """
+    random, sums, resampled = np.random.default_rng(0), [], []
+    for values, own in (first, second):
+        codes = np.unique(own, return_inverse=True)[1]
+        parts, sizes = by_unit(values, codes).T, np.bincount(codes)
+        drawn = random.multinomial(len(sizes), np.full(len(sizes), 1 / len(sizes)), size=_RESAMPLES)
+        sums.append(parts.sum(axis=0)[None] / sizes.sum())
+        resampled.append((drawn @ parts) / (drawn @ sizes)[:, None])
+    value, n = float(_tau(*sums)[0]), first[0].shape[1] + second[0].shape[1]
+    count = min(len(np.unique(own)) for _, own in (first, second))
+    if count < FEWEST_FOR_INTERVAL or np.isnan(value):
+        return Interval(value, np.nan, np.nan, n, count)
+    low, high = np.nanquantile(_tau(*resampled), [ALPHA / 2, 1 - ALPHA / 2]).tolist()
+    return Interval(value, low, high, n, count)
+
+
+def _tau(first: Floats, second: Floats) -> Floats:
+    """Tau-b of rows of means (r, c), NaN where all means of a row are equal. Shape (r,)."""
+    gaps = (means[:, :, None] - means[:, None, :] for means in (first, second))
+    one, other = (np.where(np.abs(gap) > _TIE, np.sign(gap), 0.0) for gap in gaps)
+    norm = np.sqrt((one**2).sum(axis=(1, 2)) * (other**2).sum(axis=(1, 2)))
+    return np.asarray(np.divide((one * other).sum(axis=(1, 2)), norm, out=np.full(len(norm), np.nan), where=norm > 0))
 
 
 def compute(findings: Findings) -> tuple[Findings, dict[str, pd.DataFrame]] | None:
@@ -91,9 +146,9 @@ def weakest(findings: Findings) -> tuple[str, str]:
         return "No configuration can be ranked, so there are no slices.", ""
     if missed.weakest is None:
         return "No slice has 20 questions, and smaller ones are too noisy to report.", ""
-    overall, part = first.means[str(findings.primary)], missed.weakest.mean
+    overall, (name, part) = first.means[str(findings.primary)], missed.weakest
     value = f"{number(part.value)} {part.bounds()}"
-    slice_text = f"{missed.weakest.slice} ({plural(part.n, 'question')})"
+    slice_text = f"{name} ({plural(part.n, 'question')})"
     if (overall.value - part.value) * (1 if findings.primary.higher_is_better else -1) <= 0:
         return (
             f"No slice is worse than all questions together, {number(overall.value)} by {findings.primary}; {slice_text} comes closest with {value}.",
@@ -105,4 +160,13 @@ def weakest(findings: Findings) -> tuple[str, str]:
     )
 
 
-slices = Topic("slices", "By kind of question", "Slices", compute, render, views=COMPARED, missing="No configuration can be sliced.")
+slices = Topic(
+    "slices",
+    "By kind of question",
+    "Slices",
+    compute,
+    render,
+    views=COMPARED,
+    questions=(question(6, "Where is it weakest?", weakest),),
+    missing="No configuration can be sliced.",
+)

@@ -6,20 +6,8 @@ from typing import TYPE_CHECKING, Any
 from workbench.analysis.findings import Findings
 from workbench.analysis.frontier import CURVE, recall_curves
 from workbench.core.formatting import count, shortened
+from workbench.report.canvas import FAINT, LINES, MOST_NAMES, MUTED, NAME_LENGTH, End, canvas, name_ends, named_height, own_style, spanned
 from workbench.report.cells import described, key_of, value_cell, words
-from workbench.report.figures.canvas import (
-    FAINT,
-    LINES,
-    MOST_NAMES,
-    MUTED,
-    NAME_LENGTH,
-    End,
-    canvas,
-    name_ends,
-    named_height,
-    own_style,
-    spanned,
-)
 from workbench.report.model import Block, Cell, Column, Figure, Row, Table
 from workbench.report.topics.topic import COMPARED, Topic
 
@@ -64,13 +52,13 @@ def recall_drawing(budgets: Sequence[int], recalls: Sequence[tuple[str, Sequence
     """Plot recall of evidence against delivered tokens by label, and emphasise the first four lines. Empty labels are not drawn."""
     figure, (axes,) = canvas(named_height(label for label, _ in recalls))
     ends = []
-    for place, (label, values) in reversed(list(enumerate(recalls))):
-        strong = place < STRONG
+    for index, (label, values) in reversed(list(enumerate(recalls))):
+        strong = index < STRONG
         look: dict[str, Any] = {"color": FAINT, "linewidth": 1, "zorder": 1}
         if strong:
-            look = {"color": LINES[place], "linestyle": _DASHES[place], "marker": _MARKERS[place], "markersize": 4.5, "linewidth": 1.6}
+            look = {"color": LINES[index], "linestyle": _DASHES[index], "marker": _MARKERS[index], "markersize": 4.5, "linewidth": 1.6}
         axes.plot(budgets, values, **look)
-        ends.append(End(label, budgets[-1], values[-1], LINES[place] if strong else MUTED))
+        ends.append(End(label, budgets[-1], values[-1], LINES[index] if strong else MUTED))
     axes.set_xscale("log", base=2)
     axes.set_xticks(budgets, [f"{budget:,}" for budget in budgets])
     axes.minorticks_off()

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence, Set
 from math import isnan
-from typing import NamedTuple
 
 from workbench.analysis.findings import Findings
 from workbench.analysis.losses import LOSS_CAUSES, HitRow, QuestionLoss, by_cause, by_question, losses_in
@@ -25,23 +24,17 @@ _READING = (
 _COUNTED = {"document": "lost a document", "evidence": "lost evidence, or a part of it", "answer": "got a worse answer"}
 
 
-class _Broken(NamedTuple):
-    run: RunTables
-    configuration: str
-    lost: Sequence[QuestionLoss]
-
-
-def compute(findings: Findings) -> _Broken | None:
+def compute(findings: Findings) -> tuple[RunTables, str, list[QuestionLoss]] | None:
     """Read the losses. None for a run without losses."""
     run = findings.run
     rows = run.table("lost")
     if rows.empty:
         return None
     texts = dict(zip(run.questions["query_id"], run.questions["text"], strict=True))
-    return _Broken(run, rows["configuration"].iloc[0], losses_in(rows, texts))
+    return run, rows["configuration"].iloc[0], losses_in(rows, texts)
 
 
-def render(losses: _Broken) -> list[Block]:
+def render(losses: tuple[RunTables, str, list[QuestionLoss]]) -> list[Block]:
     """Show the losses by cause, and the worst questions with their hits before and after."""
     run, configuration, lost = losses
     questions = list(by_question(lost).values())
@@ -142,15 +135,14 @@ def _line(loss: QuestionLoss) -> str:
 def _hits(title: str, hits: Sequence[HitRow], lost: Set[str], new: Set[str]) -> Table:
     """Show the first hits, and later ones of lost documents."""
     shown = [hit for hit in hits if hit["rank"] <= _FIRST_HITS or hit["doc_id"] in lost]
-    rows = [Row([Cell(str(hit["rank"])), Cell(_titled(hit, lost, new), note=hit["text"])]) for hit in shown]
+    rows = []
+    for hit in shown:
+        role = "lost" if hit["doc_id"] in lost else "new or changed in the corpus" if hit["doc_id"] in new else ""
+        place = f"{hit['doc_id']}:{hit['start']}-{hit['end']}"
+        named = " · ".join(filter(None, [place, role, "relevant" if hit["relevant"] else ""]))
+        rows.append(Row([Cell(str(hit["rank"])), Cell(named, note=hit["text"])]))
     skipped = len(hits) - len(shown)
     return Table(title, [Column("rank", sorts=False), text("hit")], rows, f"{plural(skipped, 'other hit')} not shown." if skipped else "")
-
-
-def _titled(hit: HitRow, lost: Set[str], new: Set[str]) -> str:
-    role = "lost" if hit["doc_id"] in lost else "new or changed in the corpus" if hit["doc_id"] in new else ""
-    marks = [part for part in (role, "relevant" if hit["relevant"] else "") if part]
-    return " · ".join([f"{hit['doc_id']}:{hit['start']}-{hit['end']}", *marks])
 
 
 broken = Topic("broken", "What broke since the baseline?", "What broke", compute, render)

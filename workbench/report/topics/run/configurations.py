@@ -1,41 +1,53 @@
-"""One configuration: its settings, metrics, causes of misses, chunks and times, and a card that combines them."""
+"""Configurations one by one: settings, metrics, causes of misses, chunks, times and worst questions, and a card that combines them."""
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from workbench.analysis.answer_values import reasons_without
+from workbench.analysis.causes import cause_meanings, explains_text, faults_of
 from workbench.analysis.findings import Findings
 from workbench.analysis.frontier import passes_of, timings_of
-from workbench.analysis.misses import cause_meanings, faults_of
+from workbench.analysis.passages import Piece, Stretch, against_delivered, marked, passage_of
 from workbench.analysis.standings import Standing
-from workbench.analysis.values import detail
-from workbench.core.formatting import count, listed, number, plural, setting, share, signed
+from workbench.analysis.values import detail, metadata, per_query, rewrites
+from workbench.attribution.causes import CAUSES
+from workbench.core.formatting import capitalised, count, listed, number, plural, setting, share, signed
+from workbench.metrics.coverage import Ints
+from workbench.report.canvas import ACCENT, PAPER, POINTS, WARNING, canvas, own_style
 from workbench.report.cells import count_cell, question_row, text, value_cell, words
-from workbench.report.figures.canvas import (
-    ACCENT,
-    PAPER,
-    POINTS,
-    WARNING,
-    canvas,
-    own_style,
-)
 from workbench.report.model import Block, Cell, Collapsible, Column, Figure, Lines, Prose, Row, Table, Term, Terms
 from workbench.report.text.sentences import folder_of, not_scored, time_text
-from workbench.report.topics.run.worst import questions_table
-from workbench.report.topics.topic import Topic
-from workbench.results.run_tables import RunTables
+from workbench.report.topics.answers.causes import failing_answers
+from workbench.report.topics.topic import Topic, question
+from workbench.results.run_tables import RETRIEVED, WHERE, RunTables
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
+# The first chunks by rank are always shown, later ones only if they contain evidence.
+_FIRST_CHUNKS = 4
+
+_BESIDE = 60
+
+_MOST_METRICS = 4
+
+_MOST_WORST = 5
 
 _WORST = 5
+
+# The cause, after "misses evidence ... because".
+_BECAUSE = {cause.name: cause.because for cause in CAUSES}
+
 # A correct ranking is weak if its margin is below this many standard deviations of the question's scores.
 WEAK = 0.25
+
 _MOST_ROWS = 100
+
 _STEPS = {
     "rewrite the question": "rewrite",
     "embed the question": "embed",
@@ -44,9 +56,130 @@ _STEPS = {
     "rerank": "rerank",
     "the whole question": "question",
 }
+
 _COLD = "latency_cold"
+
 # The smallest change of a metric that three decimals show.
 _SHOWN = 5e-4
+
+
+class ShownNeed(NamedTuple):
+    """A piece of evidence, shown by the alternative that was delivered best. `others` counts its other alternatives."""
+
+    state: Literal["delivered", "partly delivered", "missed"]
+    doc_id: str
+    start: int
+    end: int
+    others: int
+    pieces: Sequence[Piece]
+
+
+def worst_places(run: RunTables, configuration: str) -> Ints:
+    """Return the positions of the questions that do not reach their attainable value of the primary metric, the worst first."""
+    values, higher = per_query(run, configuration, str(run.primary)), run.primary.higher_is_better
+    attainable = detail(run, configuration, "attainable")
+    best = np.where(np.isnan(attainable), np.inf, attainable) if higher else np.zeros(len(values))
+    faulty = np.flatnonzero((best - values if higher else values) > 1e-9)
+    return faulty[np.argsort(values[faulty] if higher else -values[faulty], kind="stable")]
+
+
+def delivered_chunks(run: RunTables, query_id: str, delivered: pd.DataFrame) -> list[Term]:
+    """Describe the rows of `context` that were delivered for a question. After the first ones, those without evidence are only counted."""
+    graded = run.judgements[run.judgements["query_id"] == query_id].set_index("doc_id")["relevance"].to_dict()
+    evidence = run.evidence[run.evidence["query_id"] == query_id]
+    terms, skipped = list[Term](), 0
+    for rank, row in enumerate(delivered.to_dict("records"), 1):
+        doc_id, start, end, grade = row["doc_id"], row["start"], row["kept"], graded.get(row["doc_id"])
+        own = evidence[evidence["doc_id"] == doc_id]
+        stretches: list[Stretch] = [(low, high, "delivered") for low, high in zip(own["start"], own["end"], strict=True)]
+        pieces = marked(passage_of(run, doc_id, start, end), start, end, stretches)
+        if rank > _FIRST_CHUNKS and all(piece.role == "plain" for piece in pieces):
+            skipped += 1
+            continue
+        relevance = "" if not grade else " · relevant document" if grade > 0 else " · known to be irrelevant"
+        description = f"{doc_id}:{start}-{end} · score {number(row['score'])}{relevance}"
+        terms += [*_skipped(skipped), Term(str(rank), description, pieces=pieces)]
+        skipped = 0
+    return [*terms, *_skipped(skipped)]
+
+
+def shown_need(run: RunTables, alternatives: pd.DataFrame, delivered: pd.DataFrame) -> ShownNeed:
+    """Mark what was delivered of a piece of evidence: rows of `evidence`, and those of `context` of which a part was delivered."""
+    candidates = []
+    for doc_id, start, end in zip(alternatives["doc_id"], alternatives["start"], alternatives["end"], strict=True):
+        passage, slices = passage_of(run, doc_id, start, end), delivered[delivered["doc_id"] == doc_id]
+        stretches = against_delivered(passage, start, end, list(zip(slices["start"].tolist(), slices["kept"].tolist(), strict=True)))
+        covered = sum(high - low for low, high, role in stretches if role == "delivered")
+        candidates.append((covered / (end - start), (doc_id, start, end), stretches, passage))
+    _, span, stretches, passage = max(candidates, key=lambda candidate: candidate[0])
+    roles = {role for _, _, role in stretches}
+    state: Literal["delivered", "partly delivered", "missed"] = "missed"
+    if "delivered" in roles:
+        state = "partly delivered" if len(roles) > 1 else "delivered"
+    return ShownNeed(state, *span, len(alternatives) - 1, marked(passage, passage.start, passage.end, stretches, beside=_BESIDE))
+
+
+def questions_table(run: RunTables, configuration: str, most: int = 100) -> Table:
+    """Tabulate the `most` worst questions of a configuration by the primary metric, the worst first."""
+    metrics = list(dict.fromkeys([str(run.primary), *run.measures]))[:_MOST_METRICS]
+    values = {metric: per_query(run, configuration, metric) for metric in metrics}
+    first = values[metrics[0]] * (1 if run.primary.higher_is_better else -1)
+    # NaN sorts to the end.
+    order = np.argsort(first, kind="stable")
+    notes, searched, filters, rows = _notes(run, configuration), rewrites(run, configuration), _filters(run), []
+    for index in order[:most].tolist():
+        question = run.questions.iloc[index]
+        query_id = str(question["query_id"])
+        asked = f"{question['text']}{filters.get(query_id, '')}{notes.get(query_id, '')}"
+        row = question_row(query_id, [values[metric][index] for metric in metrics], asked)
+        rows.append(replace(row, cells=[*row.cells, Cell(" | ".join(searched.get(query_id, ())))]) if searched else row)
+    shown = f"the {count(most)} worst of {count(len(order))}" if len(order) > most else "worst first"
+    caption = f"Questions by {run.primary}, {shown}"
+    columns = [words("question"), *map(Column, metrics), text("text"), *([text("searched instead")] if searched else [])]
+    return Table(caption, columns, rows)
+
+
+def worst(run: RunTables, configuration: str) -> list[Block]:
+    """Show the worst questions, each with its evidence and delivered chunks."""
+    worst_first = worst_places(run, configuration)[:_MOST_WORST].tolist()
+    if not worst_first:
+        return [Prose(f"Every question reaches the attainable maximum of {run.primary}.")]
+    return [_question(run, configuration, index) for index in worst_first]
+
+
+def _filters(run: RunTables) -> dict[str, str]:
+    """The filter of each question that has one, as a note after its text."""
+    fields = zip(run.questions["query_id"], metadata(run), strict=True)
+    return {query_id: f" (documents where {each[WHERE]})" for query_id, each in fields if WHERE in each}
+
+
+def _notes(run: RunTables, configuration: str) -> dict[str, str]:
+    rows = run.of("queries", configuration)
+    rows = rows[(rows["metric"] == str(run.primary)) & (rows["condition"] == RETRIEVED) & (rows["state"] != "scored")]
+    states = rows["state"].str.replace("_", " ")
+    return {query: f" ({state}: {reason})" for query, state, reason in zip(rows["query_id"], states, rows["reason"], strict=True)}
+
+
+def _question(run: RunTables, configuration: str, index: int) -> Collapsible:
+    question, value = run.questions.iloc[index], per_query(run, configuration, str(run.primary))[index]
+    query_id, context = str(question["query_id"]), run.of("context", configuration)
+    delivered = context[(context["query_id"] == query_id) & (context["kept"] > context["start"])]
+    evidence = run.evidence[run.evidence["query_id"] == query_id].groupby("need", sort=False)
+    needs = []
+    for need in (shown_need(run, rows, delivered) for _, rows in evidence):
+        others = f", or {plural(need.others, 'alternative')}" if need.others else ""
+        needs.append(Term(need.state, f"{need.doc_id}:{need.start}-{need.end}{others}", pieces=need.pieces))
+    chunks, searched = delivered_chunks(run, query_id, delivered), rewrites(run, configuration).get(query_id)
+    blocks: list[Block] = [Prose(f"Searched instead: {' | '.join(searched)}")] if searched else []
+    blocks += [Prose("Evidence needed"), Terms(needs, label="delivered")] if needs else []
+    blocks += [Prose("Delivered, by rank"), Terms(chunks, label="evidence")] if chunks else []
+    expected = f" · expected: {question['answer']}" if question["answer"] else ""
+    title = f"{question['text']}{_filters(run).get(query_id, '')}"
+    return Collapsible(title, blocks, f"{query_id} · {run.primary} {number(value)}{expected}", opened=True)
+
+
+def _skipped(chunks: int) -> list[Term]:
+    return [Term("", f"{count(chunks)} more without evidence")] if chunks else []
 
 
 def compute(findings: Findings) -> Findings | None:
@@ -56,9 +189,18 @@ def compute(findings: Findings) -> Findings | None:
 
 def render(findings: Findings) -> list[Block]:
     """Build a card for each finished configuration, the ranked ones first."""
-    more = "; its executed notebook has more" if findings.run.has_notebooks else ""
-    introduction = Prose(f"Settings, causes of misses, faults of the chunks and worst questions of each{more}.")
-    return [introduction, *(_card(findings, standing) for standing in findings.standings.finished)]
+    run = findings.run
+    more = "; its executed notebook has more" if run.has_notebooks else ""
+    cards: list[Block] = [Prose(f"Settings, causes of misses, faults of the chunks and worst questions of each{more}.")]
+    for standing in findings.standings.finished:
+        name = standing.name
+        notebook = [Term("notebook", f"{folder_of(run)}/notebooks/{name}.ipynb", code=True)] if run.has_notebooks else []
+        misses = misses_table(run, name)
+        blocks: list[Block] = [Terms([*settings(run, standing), *notebook]), *([misses] if misses else [])]
+        blocks += [faults_table(run, name)] if standing.facts["chunks"] is not None else []
+        blocks += [questions_table(run, name, _WORST), metrics_table(run, standing), latency(run, name), *index_gap(run, name)]
+        cards.append(Collapsible(name, blocks, f"{findings.primary} {standing.means[str(findings.primary)].text()}", "portrait"))
+    return cards
 
 
 def settings(run: RunTables, standing: Standing) -> list[Term]:
@@ -139,17 +281,6 @@ def lengths_figure(run: RunTables, standing: Standing) -> Figure:
     return Figure("lengths", summary, f"{summary}.{read}", drawing)
 
 
-def _card(findings: Findings, standing: Standing) -> Collapsible:
-    run, name = findings.run, standing.name
-    notebook = [Term("notebook", f"{folder_of(run)}/notebooks/{name}.ipynb", code=True)] if run.has_notebooks else []
-    misses = misses_table(run, name)
-    blocks: list[Block] = [Terms([*settings(run, standing), *notebook]), *([misses] if misses else [])]
-    blocks += [faults_table(run, name)] if standing.facts["chunks"] is not None else []
-    blocks += [questions_table(run, name, _WORST), metrics_table(run, standing)]
-    blocks += [latency(run, name), *index_gap(run, name)]
-    return Collapsible(name, blocks, f"{findings.primary} {standing.means[str(findings.primary)].text()}", "portrait")
-
-
 def _stage(stage: str, values: Mapping[str, Any]) -> str:
     # The chunking uses the embedding's model, only to count tokens.
     hidden = ("kind", "model") if stage == "chunking" else ("kind",)
@@ -219,7 +350,44 @@ def index_gap(run: RunTables, configuration: str) -> list[Block]:
     return [Prose(sentence), table]
 
 
-cards = Topic("configurations", "Configurations", "Configurations", compute, render)
+def faults(findings: Findings) -> tuple[str, str]:
+    """Describe the leader's misses and their most frequent cause."""
+    first, missed = findings.first, findings.faults
+    if first is None or missed is None:
+        return "No configuration can be ranked, so no faults are counted.", ""
+    if not findings.primary.higher_is_better:
+        return f"{findings.primary} counts faults itself, so misses have no causes.", ""
+    target, questions = "evidence" if explains_text(findings.run) else "a relevant document", plural(missed.of, "question")
+    answers = failing_answers(findings.run, first.name)
+    if not missed.known:
+        unknown = f"{first.name} does not say what it retrieved, so it is not known what it misses"
+        return f"{unknown}; {answers}." if answers else f"{unknown}.", ""
+    if not missed.causes:
+        where = "the only question" if missed.of == 1 else f"any of {questions}"
+        if answers:
+            return f"{first.name} does not miss {target} on {where}, but {answers}.", ""
+        return f"Nothing: {first.name} does not miss {target} on {where}.", ""
+    (cause, (most, _)), *_ = missed.causes.items()
+    queries = sum(many for many, _ in missed.causes.values())
+    # A question that misses several pieces counts once, by the earliest cause.
+    by = f"each time because {_BECAUSE[cause]}" if most == queries else f"on {count(most)} of these first because {_BECAUSE[cause]}"
+    if missed.beyond_k:
+        has = "has" if missed.beyond_k == 1 else "have"
+        by += f"; {count(missed.beyond_k)} of them {has} more than {findings.primary.k} relevant documents, and miss some in every ranking"
+    meanings = cause_meanings(findings.run)
+    detail = "; ".join(f"{name} ({count(many)}): {meanings[name]}" for name, (many, _) in missed.causes.items())
+    failed = f" {capitalised(answers)}." if answers else ""
+    return f"{first.name} misses {target} on {count(queries)} of {questions} ({share(queries, missed.of)}), {by}.{failed}", f"{detail}."
+
+
+cards = Topic(
+    "configurations",
+    "Configurations",
+    "Configurations",
+    compute,
+    render,
+    questions=(question(5, "What goes wrong most often?", faults),),
+)
 
 
 @own_style()

@@ -1,19 +1,19 @@
 """Definitions and sources of the metrics, the tests, the causes of misses, and the provenance of a run."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from workbench.analysis.answer_values import reasons_without
+from workbench.analysis.causes import possible_causes
 from workbench.analysis.findings import Findings
-from workbench.analysis.misses import possible_causes
-from workbench.core.formatting import capitalised, count
-from workbench.metrics.names import Metric
+from workbench.analysis.values import holding_half
+from workbench.core.formatting import capitalised, count, plural
 from workbench.report.cells import text, words
 from workbench.report.model import Block, Cell, Lines, Prose, Row, Section, Table, Term, Terms
-from workbench.report.text.sentences import about_primary, about_trust, folder_of, not_scored
+from workbench.report.text.sentences import about_dataset, about_primary, about_trust, folder_of, not_scored
 from workbench.report.topics.retrieval.parts import shows_parts
-from workbench.report.topics.topic import Topic, same
+from workbench.report.topics.topic import Topic, question, same
 from workbench.statistics.effects import EFFECT_METHODS
+from workbench.statistics.intervals import counts_text
 
 _ALWAYS = (
     "@5 is after 5 chunks or documents; @2000t is after 2,000 tokens of the chunks in rank order, the last one cut. Each metric has its own "
@@ -32,9 +32,12 @@ def render(findings: Findings) -> list[Block]:
     for name, metric in findings.run.measures.items():
         cuts.setdefault(metric.name, []).append(name)
     first = {metric.name: metric for metric in findings.run.measures.values()}
-    defined = [
-        Term(", ".join(names), _defined(findings, first[name], names), first[name].definition.source) for name, names in cuts.items()
-    ]
+    defined = []
+    for name, names in cuts.items():
+        missing = {each: reason for each in names if (reason := reasons_without(findings.run, each))}
+        meaning = first[name].meaning
+        meaning = f"{meaning}. {not_scored(missing)}".removesuffix(".") if missing else meaning
+        defined.append(Term(", ".join(names), meaning, first[name].definition.source))
     causes = [Term(name, meaning) for name, meaning in possible_causes(findings.run).items()]
     equal = [_EQUAL] if findings.run.average == "documents" else []
     note = Prose("If several causes apply, the one of the earliest stage is named.")
@@ -44,12 +47,6 @@ def render(findings: Findings) -> list[Block]:
         Section("Metrics", "metrics", [Terms(defined)]),
         Section("Causes of a miss", "causes", [note, Terms(causes)]),
     ]
-
-
-def _defined(findings: Findings, metric: Metric, names: Sequence[str]) -> str:
-    """Define a metric, and say if it has no value in the run."""
-    missing = {name: reason for name in names if (reason := reasons_without(findings.run, name))}
-    return f"{metric.meaning}. {not_scored(missing)}".removesuffix(".") if missing else metric.meaning
 
 
 def render_provenance(findings: Findings) -> list[Block]:
@@ -66,19 +63,31 @@ def render_provenance(findings: Findings) -> list[Block]:
     }
     notebooks = ", the executed notebooks in notebooks/" if findings.run.has_notebooks else ""
     sources = f"Every number here is in the parquet tables of {folder_of(findings.run)}, its settings in manifest.json{notebooks}."
-    unread = [Section("Files that were not read", "unread", [_unread(findings)])] if findings.run.unread else []
+    rows = [Row([Cell(each["file"]), Cell(each["reason"])]) for each in findings.run.unread]
+    table = Table("The files that workbench init left out, with the reason", [words("file"), text("reason")], rows)
+    unread = [Section("Files that were not read", "unread", [table])] if rows else []
     parts = [
-        Section(title, f"provenance-{place}", [Terms([Term(str(name), str(value)) for name, value in group.items()], "prints")])
-        for place, (title, group) in enumerate(groups.items(), 1)
+        Section(title, f"provenance-{number}", [Terms([Term(str(name), str(value)) for name, value in group.items()], "prints")])
+        for number, (title, group) in enumerate(groups.items(), 1)
         if group
     ]
     return [Prose(sources), *map(Prose, about_trust(findings.run)), *unread, *parts]
 
 
-def _unread(findings: Findings) -> Table:
-    rows = [Row([Cell(each["file"]), Cell(each["reason"])]) for each in findings.run.unread]
-    return Table("The files that workbench init left out, with the reason", [words("file"), text("reason")], rows)
+def data(findings: Findings) -> tuple[str, str]:
+    """Describe the documents and questions, and how many questions the primary metric averages."""
+    if findings.first is None:
+        return about_dataset(findings.run), ""
+    mean = findings.first.means[str(findings.primary)]
+    unscored = f"; {count(mean.unscored)} unscored" if mean.unscored else ""
+    equally = ", with equal weight" if findings.run.average == "documents" else ""
+    detail = f"{findings.primary} is over {counts_text(mean.n, mean.clusters)}{equally}{unscored}."
+    half = holding_half(findings.run, str(findings.primary))
+    if half is not None:
+        held = f"{plural(half, 'document')} of {count(mean.clusters)} {'holds' if half == 1 else 'hold'} half of the questions"
+        detail += f" {held} and so {'decides' if half == 1 else 'decide'} most; average: documents in the experiment gives all documents equal weight."
+    return about_dataset(findings.run), detail
 
 
 method = Topic("method", "Method", "Method", same, render)
-provenance = Topic("provenance", "Provenance", "Provenance", same, render_provenance)
+provenance = Topic("provenance", "Provenance", "Provenance", same, render_provenance, questions=(question(99, "On which data?", data),))

@@ -43,14 +43,14 @@ def _table(rows: list[dict[Any, Any]]) -> Table:
         Column("only an id"),
         Column("answers with sources"),
     ]
-    return Table("What each target served", columns, [_row(row) for row in rows], _READING)
-
-
-def _row(row: Mapping[Any, Any]) -> Row:
-    served = " and ".join(name for name, able in (("search", row["searches"]), ("answers", row["answers"])) if able)
-    cells = [Cell(row["configuration"]), Cell(row["target"]), Cell(served), count_cell(row["asked"]), count_cell(row["failed"])]
-    cells += [Cell(row["error"] or "–"), *(count_cell(row[name]) for name in ("empty", "hits", "unmatched", "unplaced", "without_text"))]
-    return Row([*cells, count_cell(row["sourced"] if row["answers"] else None)])
+    cells = []
+    for row in rows:
+        served = " and ".join(name for name, able in (("search", row["searches"]), ("answers", row["answers"])) if able)
+        counts = ("empty", "hits", "unmatched", "unplaced", "without_text")
+        names = [Cell(row["configuration"]), Cell(row["target"]), Cell(served), count_cell(row["asked"]), count_cell(row["failed"])]
+        sourced = count_cell(row["sourced"] if row["answers"] else None)
+        cells.append(Row([*names, Cell(row["error"] or "–"), *(count_cell(row[name]) for name in counts), sourced]))
+    return Table("What each target served", columns, cells, _READING)
 
 
 def _unmeasured(row: Mapping[Any, Any], conditions: bool) -> list[str]:

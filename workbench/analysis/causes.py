@@ -1,21 +1,100 @@
-"""The causes of failed answers by configuration and condition."""
+"""The causes of a run's misses and of its failed answers: their meanings, the cause of each question's miss, and counts by configuration."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from workbench.analysis.answer_values import answering, answers_of, question_share
-from workbench.analysis.misses import meanings_of
+from workbench.analysis.standings import Mean, mean_of, slice_means
+from workbench.analysis.values import FEWEST_QUERIES, detail, per_query, places
+from workbench.attribution import causes
 from workbench.attribution.answer_causes import ATTRIBUTED
-from workbench.attribution.causes import CAUSES, Cause
+from workbench.attribution.causes import CAUSE_NAMES, CAUSES, EVIDENCE_CAUSES, Cause
 from workbench.context.conditions import CONDITIONS, RETRIEVED
 from workbench.results.run_tables import RunTables
 from workbench.statistics.intervals import Interval
 
 _ANSWER = ["query_id", "condition", "variant", "repeat"]
+
+
+def explains_text(run: RunTables) -> bool:
+    """Check that the primary metric is over spans or chunks, and so misses evidence rather than whole documents."""
+    return run.primary.of_text and bool(run.dataset["needs"])
+
+
+def cause_meanings(run: RunTables) -> Mapping[str, str]:
+    """The meaning of each cause in this run, in order of precedence."""
+    return meanings_of(EVIDENCE_CAUSES, explains_text(run))
+
+
+def meanings_of(causes: Sequence[Cause], of_text: bool) -> Mapping[str, str]:
+    """The meaning of each cause for misses of evidence, or else of whole documents."""
+    return {cause.name: cause.meaning if of_text else cause.of_documents or cause.meaning for cause in causes}
+
+
+def possible_causes(run: RunTables) -> Mapping[str, str]:
+    """The possible causes of misses in this run, with their meanings. Without evidence only some can be identified."""
+    of_text, meanings = explains_text(run), cause_meanings(run)
+    return {cause.name: meanings[cause.name] for cause in EVIDENCE_CAUSES if of_text or cause.of_documents}
+
+
+def missed_evidence(run: RunTables, configuration: str) -> pd.DataFrame:
+    """The rows of `causes` about evidence and documents that a configuration missed, without those about answers."""
+    rows = run.of("causes", configuration)
+    return rows[rows["subject"] == "evidence"].reset_index(drop=True)
+
+
+@lru_cache(maxsize=64)
+def causes_by_query(run: RunTables, configuration: str) -> NDArray[np.object_]:
+    """The earliest cause of each query's misses. Shape (queries,), an empty string for a query that misses nothing."""
+    misses = missed_evidence(run, configuration)
+    return causes.causes_by_query(misses.assign(query=places(run, misses["query_id"])), len(run.questions))
+
+
+@dataclass(frozen=True)
+class FailureSummary:
+    """Queries that miss something by each cause, of `of` scored ones: (queries, share), the most frequent first.
+
+    `weakest` is the slice (`field=value`) with the worst mean, the first of equal ones, among those with at least 20 scored queries; None without one. Of the queries that miss something, `beyond_k` have more relevant documents than the
+    primary metric, one of documents, reads: they miss some in every ranking. `known` is False for a target that does not say what it retrieved.
+    """
+
+    of: int
+    causes: dict[str, tuple[int, float]]
+    weakest: tuple[str, Mean] | None
+    beyond_k: int = 0
+    known: bool = True
+
+
+def faults_of(run: RunTables, configuration: str) -> FailureSummary:
+    """The faults of a configuration by the primary metric."""
+    scored = ~np.isnan(per_query(run, configuration, str(run.primary)))
+    by_query = causes_by_query(run, configuration)
+    counts, of = Counter(by_query[scored].tolist()), int(scored.sum())
+    ordered = sorted((cause for cause in CAUSE_NAMES if counts[cause]), key=lambda cause: -counts[cause])
+    by_cause = {cause: (counts[cause], counts[cause] / of) for cause in ordered}
+    beyond_k = int((scored & (by_query != "") & _beyond_k(run)).sum())
+    asked = "targets" in run.sources and configuration in set(run.targets["configuration"])
+    known = bool(ordered) or not asked or not np.isnan(detail(run, configuration, "judged")[scored]).all()
+    table = slice_means(run, configuration)
+    large = table[(table.index != "all") & (table["n"] >= FEWEST_QUERIES)]
+    ordered_slices = large.sort_values("value", ascending=run.primary.higher_is_better, kind="stable")
+    weakest = next(((str(name), mean_of(row)) for name, row in ordered_slices.head(1).iterrows()), None)
+    return FailureSummary(of, by_cause, weakest, beyond_k, known)
+
+
+def _beyond_k(run: RunTables) -> NDArray[np.bool_]:
+    """Mark the queries with more relevant documents than the primary metric reads. Shape (queries,)."""
+    if run.primary.family != "documents" or run.primary.k is None:
+        return np.zeros(len(run.questions), dtype=np.bool_)
+    relevant = run.judgements[run.judgements["relevance"] > 0].drop_duplicates(["query_id", "doc_id"])
+    return np.asarray(np.bincount(places(run, relevant["query_id"]), minlength=len(run.questions)) > run.primary.k)
 
 
 class CauseCount(NamedTuple):
@@ -83,12 +162,6 @@ def failures_of(run: RunTables, configuration: str, condition: str = RETRIEVED) 
     given, counts = len(_given(run, configuration, condition)), _with_causes(run, configuration, condition)["cause"].value_counts()
     causes = tuple(CauseCount(cause, int(counts[cause.name])) for cause in CAUSES if cause.name in counts.index)
     return FailureCauses(configuration, condition, given, asked - given, causes)
-
-
-def failures_by_condition(run: RunTables, configuration: str) -> tuple[FailureCauses, ...]:
-    """Count the causes of a configuration's failed answers in every examined condition that has answers."""
-    found = (failures_of(run, configuration, condition) for condition in attributed_conditions(run))
-    return tuple(each for each in found if each and each.given)
 
 
 def unrefused_answers(run: RunTables, configuration: str) -> tuple[int, int]:

@@ -8,8 +8,15 @@ import numpy as np
 from workbench.analysis.findings import Findings
 from workbench.analysis.standings import shared_means
 from workbench.core.formatting import capitalised, count, listed, number, p_value, plural, rounded, share, signed
-from workbench.report.text.drafts import unaccepted_drafts
-from workbench.report.text.sentences import less_than_matters, uncovered_sentence
+from workbench.report.text.sentences import (
+    beside_verdict,
+    delivery_notes,
+    less_than_matters,
+    screened_sentence,
+    unaccepted_drafts,
+    uncovered_sentence,
+)
+from workbench.report.topics.topic import Topic, question, same
 from workbench.statistics.clusters import FEWEST_FOR_WINNER
 from workbench.statistics.comparison import Comparison
 from workbench.statistics.intervals import ALPHA, bounds_text
@@ -37,26 +44,19 @@ def margin(findings: Findings) -> tuple[str, str]:
     if second is None or comparison is None:
         return f"There is no second configuration to compare with; {first.name} has {metric} {first.means[metric].text()}.", ""
     questions = f"on {plural(comparison.difference.n, 'question')}"
-    if same(comparison):
+    if comparison.identical:
         return f"There is no difference: {comparison.a} and {comparison.b} have the same {metric} {questions}.", _selected(findings)
-    one, other = _shared_means(findings, comparison)
+    one, other = shared_means(findings.run, metric, comparison.a, comparison.b)
     values = f"{metric} {number(one)} against {number(other)}"
     values += "" if findings.primary.higher_is_better else ", lower is better"
     bounds = "" if findings.verdict and findings.verdict.reason is Reason.DRAFTS else f" {comparison.simultaneous.bounds()}"
     difference = f"{signed(comparison.difference.value)}{bounds}"
+    base = findings.verdict is not None and findings.verdict.family != "all pairs" and second is findings.standings.baseline
+    role = "the baseline " if base else ""
     if findings.winner:
-        return f"By {difference} over {_role(findings)}{comparison.b} {questions}: {values}.", _selected(findings)
+        return f"By {difference} over {role}{comparison.b} {questions}: {values}.", _selected(findings)
     size = f"{difference} {questions}{', which may be chance' if _unseparated(comparison) else ''}"
-    return f"{comparison.a} and {_role(findings)}{comparison.b} differ by {size}: {values}.", _selected(findings)
-
-
-def _shared_means(findings: Findings, comparison: Comparison) -> tuple[float, float]:
-    """Return the means of two configurations over the questions that both have a value for, whose difference is that of the means."""
-    by_name = {each.name: each.means[str(findings.primary)] for each in findings.standings.ranked}
-    means = [by_name[name] for name in (comparison.a, comparison.b)]
-    if means[0].n == means[1].n == comparison.difference.n:
-        return means[0].value, means[1].value
-    return shared_means(findings.run, str(findings.primary), comparison.a, comparison.b)
+    return f"{comparison.a} and {role}{comparison.b} differ by {size}: {values}.", _selected(findings)
 
 
 def certainty(findings: Findings) -> tuple[str, str]:
@@ -64,7 +64,7 @@ def certainty(findings: Findings) -> tuple[str, str]:
     verdict, comparison = findings.verdict, findings.margin
     if verdict is None or comparison is None:
         return "Nothing was tested, because a test requires two configurations.", ""
-    if same(comparison):
+    if comparison.identical:
         return "There is no difference to test.", ""
     if verdict.reason is Reason.DRAFTS:
         return "Nothing was tested, because no claim rests on drafts.", ""
@@ -84,28 +84,30 @@ def more(findings: Findings) -> tuple[str, str]:
         return "First accept or delete the drafts, in the labeller or with workbench dataset accept, and sweep again.", ""
     if verdict.reason is Reason.IDENTICAL and verdict.enough:
         return "No number of questions would separate equal configurations.", ""
-    if verdict.n < FEWEST_QUERIES:
-        few = f"At least {plural(FEWEST_QUERIES - verdict.n, 'more question')} for any claim"
-        if verdict.power is None or verdict.power.needed <= FEWEST_QUERIES:
+    n, power, needed = verdict.n, verdict.power, ""
+    if power:
+        # The number is rough, so the difference from the present one is not given.
+        rough = rounded(power.needed)
+        needed = f"about {count(rough if rough > n else power.needed)} would be needed in all"
+    if n < FEWEST_QUERIES:
+        few = f"At least {plural(FEWEST_QUERIES - n, 'more question')} for any claim"
+        if power is None or power.needed <= FEWEST_QUERIES:
             return f"{few}.", ""
-        shown = f"to show a difference of {number(verdict.power.smallest)} with 80 % power"
-        rough = "a rough estimate from so few"
-        return f"{few}; {shown}, {_needed(verdict.power, verdict.n)}, {rough}.", _assumed(verdict, verdict.power)
+        shown = f"to show a difference of {number(power.smallest)} with 80 % power"
+        return f"{few}; {shown}, {needed}, a rough estimate from so few.", _assumed(verdict, power)
     if verdict.clusters < FEWEST_FOR_WINNER:
         return f"Questions about at least {plural(FEWEST_FOR_WINNER - verdict.clusters, 'more document')} for any claim.", ""
-    if verdict.power is None:
+    if power is None:
         return "The number is unknown, because no difference varies between questions.", ""
-    return _shown(verdict.power, verdict.n, str(findings.primary)), _assumed(verdict, verdict.power)
+    able = f"hese {plural(n, 'question')} show a difference of {number(power.difference)} in {findings.primary} with 80 % power"
+    if power.needed <= n:
+        return f"No more are needed to show a difference of {number(power.smallest)}: t{able}.", _assumed(verdict, power)
+    return f"T{able}; to show one of {number(power.smallest)}, {needed}.", _assumed(verdict, power)
 
 
 def undone(comparison: Comparison) -> bool:
     """Check for a difference that is significant by itself and does not count, because losses that were not seen would undo it."""
     return comparison.p <= ALPHA and comparison.p_adjusted == 1
-
-
-def same(comparison: Comparison) -> bool:
-    """Return True if two configurations have the same value on every question."""
-    return comparison.identical
 
 
 def _verdict(findings: Findings, verdict: Verdict) -> str:
@@ -122,7 +124,13 @@ def _verdict(findings: Findings, verdict: Verdict) -> str:
         case Reason.FEW_DOCUMENTS:
             return f"No winner: the questions come from only {plural(verdict.clusters, 'document')}, but at least {FEWEST_FOR_WINNER} are required."
         case Reason.IDENTICAL:
-            return f"No winner: {_names(verdict)} have the same {findings.primary} on every question.{_unread(findings, verdict)}"
+            settings = [dict(findings.run.manifest["configurations"][name]) for name in verdict.best]
+            retrieved = [{stage: value for stage, value in each.items() if stage not in ("context", "answering")} for each in settings]
+            # A metric of retrieval compares configurations that only answer differently.
+            alike = all(each == retrieved[0] for each in retrieved) and any(each != settings[0] for each in settings)
+            fix = " They differ only in how they answer; choose a metric of answers as primary."
+            unread = fix if alike and not findings.primary.of_answers else ""
+            return f"No winner: {_names(verdict)} have the same {findings.primary} on every question.{unread}"
         case Reason.TIED:
             subset = f"{len(verdict.best)} of {several}" if len(verdict.best) < len(verdict.ranked) else f"the {several}"
             return f"No winner: {subset} are statistically indistinguishable by {findings.primary}{limited} ({_names(verdict)})."
@@ -157,15 +165,6 @@ def _missing(findings: Findings, verdict: Verdict) -> str:
     lost = [f"{plural(unscored[name], 'unscored question')} of {name}" for name in verdict.ranked if unscored[name]]
     could = listed([name for name in verdict.best if name != verdict.ranked[0]], _FEW_NAMES)
     return f"{verdict.ranked[0]} leads by {findings.primary}, but {listed(lost, _FEW_NAMES)} could put {could} level with it"
-
-
-def _unread(findings: Findings, verdict: Verdict) -> str:
-    """Name the fix if a metric of retrieval compares configurations that only answer differently."""
-    settings = [dict(findings.run.manifest["configurations"][name]) for name in verdict.best]
-    retrieved = [{stage: value for stage, value in each.items() if stage not in ("context", "answering")} for each in settings]
-    alike = all(each == retrieved[0] for each in retrieved) and any(each != settings[0] for each in settings)
-    fix = " They differ only in how they answer; choose a metric of answers as primary."
-    return fix if alike and not findings.primary.of_answers else ""
 
 
 def _names(verdict: Verdict) -> str:
@@ -209,11 +208,6 @@ def _outside(verdict: Verdict) -> str:
         return f"{subject if others == 1 else subject + ('is' if behind else 'are')} {predicate}"
     rest = others - behind
     return f"of the other {others} configurations {behind} {'is' if behind == 1 else 'are'} behind and {rest} not in the tie set"
-
-
-def _role(findings: Findings) -> str:
-    base = findings.verdict is not None and findings.verdict.family != "all pairs" and findings.comparator is findings.standings.baseline
-    return "the baseline " if base else ""
 
 
 def _selected(findings: Findings) -> str:
@@ -266,19 +260,6 @@ def _bounded(findings: Findings) -> str:
     return f" Of their retrieved documents {judged} are judged; if the rest were judged, each either relevant with grade 1 or not, the difference would be between {bounds}."
 
 
-def _shown(power: Detectable, n: int, metric: str) -> str:
-    able = f"These {plural(n, 'question')} show a difference of {number(power.difference)} in {metric} with 80 % power"
-    if power.needed <= n:
-        return f"No more are needed to show a difference of {number(power.smallest)}: {able[0].lower()}{able[1:]}."
-    return f"{able}; to show one of {number(power.smallest)}, {_needed(power, n)}."
-
-
-def _needed(power: Detectable, n: int) -> str:
-    """State the questions that are needed in all. The number is rough, so the difference from the present one is not given."""
-    needed = rounded(power.needed)
-    return f"about {count(needed if needed > n else power.needed)} would be needed in all"
-
-
 def _assumed(verdict: Verdict, power: Detectable) -> str:
     tests = len(verdict.comparisons)
     each = (
@@ -295,3 +276,34 @@ def _assumed(verdict: Verdict, power: Detectable) -> str:
         f"Two-sided paired t test {each}, with the spread of the difference between {power.a} and {power.b}. New questions {new}. "
         "The experiment's smallest_difference sets the smallest difference that matters."
     )
+
+
+def lines(findings: Findings) -> list[str]:
+    """Give the verdict in the terminal: screening, odd deliveries, drafts, the winner, the margin and its certainty."""
+    return [
+        "",
+        *([screened_sentence(findings.screening)] if findings.screening else []),
+        *delivery_notes(findings.run),
+        *beside_verdict(findings.run, findings.verdict),
+        won(findings)[0],
+        *([margin(findings)[0]] if findings.first else []),
+        *([certainty(findings)[0], more(findings)[0]] if findings.margin else []),
+    ]
+
+
+# On the page and in the notebook it is the opening.
+verdict = Topic(
+    "verdict",
+    "",
+    "",
+    same,
+    None,
+    views=(),
+    lines=lines,
+    questions=(
+        question(0, "What won?", won),
+        question(1, "By how much?", margin),
+        question(2, "How certain is the result?", certainty),
+        question(7, "How many more questions would be needed?", more),
+    ),
+)

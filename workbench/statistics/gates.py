@@ -1,6 +1,6 @@
-"""Decide whether a candidate is worse than a baseline, or below a floor, from the values of single questions.
+"""Decide whether a candidate is worse than a baseline, or a mean beyond a limit, from the values of single questions.
 
-Every test is paired by question and clustered by source document. Values are oriented: a negative difference is worse.
+Every test is clustered by source document, and those with a baseline are paired by question. Values are oriented: a negative difference is worse.
 """
 
 import math
@@ -13,12 +13,27 @@ import scipy
 from workbench.errors import InputError
 from workbench.metrics.coverage import Bools, Floats
 from workbench.statistics.clusters import CONDITIONAL, FEWEST_FOR_INTERVAL, Clusters
-from workbench.statistics.intervals import Robust, by_unit, robust, t_quantile
+from workbench.statistics.intervals import ALPHA, Interval, Robust, by_unit, mean_intervals, robust, t_quantile
 from workbench.statistics.pairs import without_skew
 from workbench.statistics.power import POWER
 
 # More questions than anyone labels: the search for the number that would decide ends here.
 _MOST_NEEDED = 10_000_000
+
+# The one-sided level of a test and, after an alarm of a test whose values are partly random, those for a failure and for a pass.
+ALARM, CONFIRM, CLEAR = 0.05, 0.04, 0.01
+
+# The nominal level of the lower bound. At 5 % too many drops of the whole margin pass in simulations, since few of them are seen (docs/statistics.md).
+_LOWER = 0.04
+
+# With fewer questions a baseline cannot fail. With fewer documents that differ, no sign test can reject at ALARM.
+FEWEST, FEWEST_DIFFERENT = 30, 5
+
+# With fewer losses than this, up to 3 of n questions may be losses that were not seen, with 95 % confidence (the rule of three). The same holds for gains.
+_FEW_SEEN, _UNSEEN = 5, 3
+
+# Means that differ by less from a limit are equal to it.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,16 +106,6 @@ class Scatter:
         """
         skew = -float((self.residuals**3).sum()) / float((self.residuals**2).sum()) ** 1.5
         return float(quantile + max(0.0, skew) / math.sqrt(times) * (1 + 2 * quantile**2) / 6)
-
-
-# The one-sided level of a test and, after an alarm of a test whose values are partly random, those for a failure and for a pass.
-ALARM, CONFIRM, CLEAR = 0.05, 0.04, 0.01
-# The nominal level of the lower bound. At 5 % too many drops of the whole margin pass in simulations, since few of them are seen (docs/statistics.md).
-_LOWER = 0.04
-# With fewer questions a baseline cannot fail. With fewer documents that differ, no sign test can reject at ALARM.
-FEWEST, FEWEST_DIFFERENT = 30, 5
-# With fewer losses than this, up to 3 of n questions may be losses that were not seen, with 95 % confidence (the rule of three). The same holds for gains.
-_FEW_SEEN, _UNSEEN = 5, 3
 
 
 class Decision(StrEnum):
@@ -206,7 +211,7 @@ def paired_test(
     low = _OneSided.of(worst, clusters, loss)
     high = _OneSided.of(best, clusters, loss) if unscored.any() else low
     identical = bool((plain[scored] == 0).all()) and not unscored.any()
-    found = PairedTest(
+    test = PairedTest(
         difference=clustered_mean(plain, clusters),
         low=min(low.low, high.low),
         high=max(low.high, high.high),
@@ -221,14 +226,14 @@ def paired_test(
         conditional=low.conditional,
         cleared=min(low.lowest, high.lowest) > -margin,
     )
-    decided = _decided(found, level, same_outputs)
+    decided = _decided(test, level, same_outputs)
     return replace(decided, needed=low.needed(margin)) if decided.outcome is Decision.UNDECIDED else decided
 
 
-def _decided(found: PairedTest, level: float, same_outputs: bool) -> PairedTest:
-    if (found.identical and same_outputs) or found.low > -found.margin:
-        return replace(found, outcome=Decision.PASS, worse=found.p <= level)
-    return replace(found, outcome=Decision.FAIL) if found.p <= level and not found.few else found
+def _decided(test: PairedTest, level: float, same_outputs: bool) -> PairedTest:
+    if (test.identical and same_outputs) or test.low > -test.margin:
+        return replace(test, outcome=Decision.PASS, worse=test.p <= level)
+    return replace(test, outcome=Decision.FAIL) if test.p <= level and not test.few else test
 
 
 def second_stage(first: PairedTest, second: PairedTest, both: PairedTest) -> PairedTest:
@@ -316,3 +321,81 @@ def _bounds(values: Floats, means: Robust, scatter: Scatter) -> tuple[float, flo
 def clustered_mean(values: Floats, clusters: Clusters) -> float:
     """Return the mean of values (q), NaN without a value, where questions that share a text count once."""
     return float(robust(values[None], clusters).mean[0])
+
+
+@dataclass(frozen=True, slots=True)
+class FloorTest:
+    """A mean against a limit. `p` is one-sided for a failure, NaN for a specification, which is about these questions only.
+
+    `low` and `high` are the 95 % interval, and cover the worst and the best case of the `unscored` questions.
+    """
+
+    value: float
+    low: float
+    high: float
+    limit: float
+    p: float
+    n: int
+    clusters: int
+    unscored: int
+    outcome: Decision
+    conditional: str = ""
+
+
+def floor_test(
+    values: Values, clusters: Clusters, limit: float, *, inference: bool, proportion: bool = True, scale: MetricScale | None = None
+) -> FloorTest:
+    """Compare a mean with a limit, a floor if higher values are better, else a ceiling.
+
+    Without `inference` the rule is about these questions only: PASS if the mean keeps to the limit. With it, PASS if the whole 95 % interval
+    does, FAIL if none of it does. Unscored questions count at their worst for a PASS, and at their best for a FAIL.
+
+    Raises
+    ------
+    InputError
+        If the metric applies to no question.
+    """
+    known = scale or MetricScale()
+    applies = ~np.isnan(values.values) | values.unscored
+    sides, groups = np.array([values.filled(end)[applies] for end in (known.worst, known.best)]), clusters[applies]
+    bad, good = mean_intervals(sides, groups, proportion=np.array([proportion, proportion]))
+    low, high = (bad.low, good.high) if known.sign > 0 else (good.low, bad.high)
+    binary = bool(np.isin(sides[1], (0, 1)).all())
+    return FloorTest(
+        value=clustered_mean(values.values, clusters),
+        low=low,
+        high=high,
+        limit=limit,
+        p=_floor_p(good, known.sign * (sides[1] - limit), groups, limit, proportion or binary) if inference else math.nan,
+        n=int((~np.isnan(values.values)).sum()),
+        clusters=bad.clusters,
+        unscored=int(values.unscored.sum()),
+        outcome=_kept(bad, good, limit, known.sign, inference),
+        conditional=bad.conditional,
+    )
+
+
+def _kept(bad: Interval, good: Interval, limit: float, sign: float, inference: bool) -> Decision:
+    """Decide by the mean, or with `inference` by its interval, with unscored questions at worst (`bad`) and at best (`good`)."""
+    lowest, highest = ((bad.low, good.high) if sign > 0 else (-bad.high, -good.low)) if inference else (sign * bad.value, sign * good.value)
+    if lowest >= sign * limit - _ROUNDING:
+        return Decision.PASS
+    return Decision.FAIL if highest < sign * limit - _ROUNDING else Decision.UNDECIDED
+
+
+def _floor_p(interval: Interval, distances: Floats, clusters: Clusters, limit: float, wilson: bool) -> float:
+    """Return the one-sided p of a mean beyond a limit, for `distances` from it that are negative beyond it. It is .025 if the interval ends at the limit.
+
+    Wilson's interval ends at u, so its effective number of questions is z² u (1 - u) / (u - mean)². Other means have the clustered t test.
+    """
+    means = robust(distances[None], clusters)
+    beyond = float(means.mean[0])
+    end = interval.high if interval.value < limit else interval.low
+    if not wilson or math.isnan(end):
+        # The clustered t test that the mean is negative, NaN without an error.
+        return float(np.asarray(scipy.special.stdtr(means.freedom, means.mean / means.error))[0])
+    if not 0 < limit < 1 or end == interval.value:
+        return 0.0 if beyond < 0 else 1.0
+    z = float(-scipy.special.ndtri(ALPHA / 2)) * abs(limit - interval.value) / abs(end - interval.value)
+    z *= math.sqrt(end * (1 - end) / (limit * (1 - limit)))
+    return float(scipy.special.ndtr(math.copysign(z, beyond)))

@@ -1,9 +1,10 @@
-"""Measure the judges of a run by labels, and correct the means and differences of judged metrics."""
+"""The judges of a run: measured by labels, corrected by them, and how far each can be trusted."""
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,19 +14,21 @@ from workbench.analysis.judging.labels import METRICS_OF, YES, LabelledRun, item
 from workbench.analysis.values import clusters, places
 from workbench.core.formatting import aligned, interval, listed, number, plural
 from workbench.errors import InputError
+from workbench.judging.base import TASKS, Task
 from workbench.metrics.coverage import Floats
 from workbench.results.judge_labels import LabelLine
 from workbench.results.run_tables import RunTables
 from workbench.schemas import SCHEMAS
 from workbench.statistics.judging.calibration import Calibration, CalibrationValue, JudgedLabels, agreement, calibration
-from workbench.statistics.judging.items import FEWEST_LABELS, TARGETS, LabelledItems
-from workbench.statistics.judging.post_stratified import corrected_mean
-from workbench.statistics.judging.rectified import corrected_difference
+from workbench.statistics.judging.corrections import FEWEST_LABELS, TARGETS, LabelledItems, corrected_difference, corrected_mean
 
 # The measures that have a single value, in reading order.
 MEASURES = ("balanced_accuracy", "auroc", "kappa", "sensitivity", "false_alarms", "length_bias", "position_bias")
+
 NOT_MEASURED = "not measured"
+
 _SCHEMA = SCHEMAS["corrected"]
+
 _TITLES = {
     "balanced_accuracy": "balanced accuracy",
     "auroc": "AUROC",
@@ -36,6 +39,14 @@ _TITLES = {
     "position_bias": "correlation of verdict - label with passage",
     "human_agreement": "agreement of two people",
     "human_kappa": "kappa of two people",
+}
+
+OVERLAP = "overlap"
+
+# The tasks for which the error of a judge was measured on other data (docs/judges.md), by a part of its label.
+_MEASURED_ELSEWHERE: Mapping[str, tuple[Task, ...]] = {
+    OVERLAP: ("support", "context_relevance", "answer_relevance", "correctness"),
+    "qwen2.5-coder-1.5b": ("support",),
 }
 
 
@@ -52,10 +63,10 @@ def calibration_table(labelled: LabelledRun) -> pd.DataFrame:
         raise InputError(
             f"no item of the task {labelled.task} is labelled", "fill in `label` in the lines that workbench judge sample wrote"
         )
-    found = calibration(_of_run(labelled) if own else _of_lines(labelled.elsewhere))
-    named = {"task": labelled.task, "judge": judge_of(labelled.run, labelled.task), "labels": found.labels}
+    calibrated = calibration(_of_run(labelled) if own else _of_lines(labelled.elsewhere))
+    named = {"task": labelled.task, "judge": judge_of(labelled.run, labelled.task), "labels": calibrated.labels}
     usual = {"at": np.nan, "low": np.nan, "high": np.nan, "source": "run" if own else "elsewhere"}
-    rows = [usual | row | named for row in _measures(found, _people(labelled) if own else {})]
+    rows = [usual | row | named for row in _measures(calibrated, _people(labelled) if own else {})]
     return SCHEMAS["calibration"].conform(pd.DataFrame(rows))
 
 
@@ -129,15 +140,15 @@ def _people(labelled: LabelledRun) -> dict[str, CalibrationValue]:
     return dict(zip(("human_agreement", "human_kappa"), agreement(_approved(rows["first"]), _approved(rows["second"]), codes), strict=True))
 
 
-def _measures(found: Calibration, people: dict[str, CalibrationValue]) -> Iterator[dict[str, Any]]:
-    for name, value in ({name: getattr(found, name) for name in MEASURES} | people).items():
+def _measures(calibrated: Calibration, people: dict[str, CalibrationValue]) -> Iterator[dict[str, Any]]:
+    for name, value in ({name: getattr(calibrated, name) for name in MEASURES} | people).items():
         yield {"measure": name, **asdict(value)}
-    yield {"measure": "unparsed", "value": float(found.unparsed), "n": found.labels}
-    for each in found.curve:
-        yield {"measure": "curve", "at": each.score, **asdict(each.good)}
-    for place in found.positions:
-        for name, share in (("position_judged", place.judged), ("position_labelled", place.good)):
-            yield {"measure": name, "at": float(place.position), "value": share, "n": place.n}
+    yield {"measure": "unparsed", "value": float(calibrated.unparsed), "n": calibrated.labels}
+    for score, good in calibrated.curve:
+        yield {"measure": "curve", "at": score, **asdict(good)}
+    for position, n, judged, approved in calibrated.positions:
+        for name, share in (("position_judged", judged), ("position_labelled", approved)):
+            yield {"measure": name, "at": position, "value": share, "n": n}
 
 
 def corrections(labelled: LabelledRun) -> pd.DataFrame:
@@ -155,25 +166,25 @@ def corrections(labelled: LabelledRun) -> pd.DataFrame:
     return _SCHEMA.conform(pd.DataFrame(rows)) if rows else _SCHEMA.empty()
 
 
-def refusal(labelled: LabelledRun) -> str:
-    """Say why a configuration has no corrected mean, empty if all have one."""
+def _refusal(labelled: LabelledRun) -> str:
+    """Say why a configuration has no corrected mean, and how many labels are of other runs. Empty if neither is so."""
     counts = {name: int(labelled.of(name, METRICS_OF[labelled.task][0]).labelled.sum()) for name in labelled.configurations}
-    few = {name: count for name, count in counts.items() if count < FEWEST_LABELS}
-    if not few:
-        return ""
-    listed = ", ".join(f"{name} {count}" for name, count in few.items())
-    return f"a correction needs {FEWEST_LABELS} labels of drawn items of each configuration; too few: {listed}"
+    few = ", ".join(f"{name} {count}" for name, count in counts.items() if count < FEWEST_LABELS)
+    reason = f"a correction needs {FEWEST_LABELS} labels of drawn items of each configuration; too few: {few}" if few else ""
+    others = len(labelled.elsewhere)
+    left_out = f"; {plural(others, 'label')} of other runs correct nothing" if others else ""
+    return f"{labelled.task}: {reason}{left_out}" if reason or left_out else ""
 
 
 def _rows(metric: str, name: str, other: str, items: list[LabelledItems]) -> list[dict[str, Any]]:
-    found = []
+    rows = []
     for target in TARGETS:
         # Too few labels: `refusal` says so.
         with suppress(InputError):
             value = corrected_difference(items[0], items[1], target) if other else corrected_mean(items[0], target)
             scope = "difference" if other else "mean"
-            found.append(asdict(value) | {"scope": scope, "metric": metric, "configuration": name, "other": other})
-    return found
+            rows.append(asdict(value) | {"scope": scope, "metric": metric, "configuration": name, "other": other})
+    return rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,15 +229,8 @@ def labelled_tasks(run: RunTables, lines: Sequence[LabelLine], condition: str) -
         pd.concat([_labels(each, lines) for each in joined], ignore_index=True),
         pd.concat([calibration_table(each) for each in joined], ignore_index=True),
         pd.concat(whole, ignore_index=True) if whole else SCHEMAS["corrected"].empty(),
-        tuple(_refusal(each) for each in joined if _refusal(each)),
+        tuple(filter(None, map(_refusal, joined))),
     )
-
-
-def _refusal(labelled: LabelledRun) -> str:
-    others = len(labelled.elsewhere)
-    left_out = f"; {plural(others, 'label')} of other runs correct nothing" if others else ""
-    reason = refusal(labelled)
-    return f"{labelled.task}: {reason}{left_out}" if reason or left_out else ""
 
 
 def _labels(labelled: LabelledRun, lines: Sequence[LabelLine]) -> pd.DataFrame:
@@ -258,3 +262,61 @@ def _corrected(table: pd.DataFrame) -> list[str]:
         values = [number(row["value"]), interval(row["low"], row["high"]), str(row["target"]), str(int(row["labels"]))]
         rows.append([str(row["metric"]), name, *values])
     return aligned(rows) if len(rows) > 1 else []
+
+
+@dataclass(frozen=True)
+class JudgeTrust:
+    """A judge of a task. Its `role` is `judge`, or `score` for the given `reason`.
+
+    `badge` says by which labels it was measured: `measured on 60 labels of this run: …`, `measured elsewhere …` or `not measured`.
+
+    `auroc`, `always_yes` and `repeatability` are of its test on known answers, NaN without one, with the numbers of answers that `passed`, `failed` or were
+    `untested` because it failed. Of `judged` items of the run, `unscored` have no judgement.
+    """
+
+    task: Task
+    judge: str
+    role: str
+    reason: str
+    auroc: float
+    always_yes: float
+    repeatability: float
+    passed: int
+    failed: int
+    untested: int
+    badge: str
+    judged: int
+    unscored: int
+
+    @property
+    def is_score(self) -> bool:
+        """True for a score that is no judge, and feeds no metric named faithfulness."""
+        return self.role == "score"
+
+    @property
+    def tested(self) -> bool:
+        """True if it was tested on known answers."""
+        return self.passed + self.failed + self.untested > 0
+
+
+def has_judges(run: RunTables) -> bool:
+    """Check that the answers of the run were judged."""
+    return bool(run.judging) and len(run.answers) > 0
+
+
+@lru_cache(maxsize=4)
+def judge_trust(run: RunTables) -> tuple[JudgeTrust, ...]:
+    """Return the judge of each task of a run, in the order of the tasks. Empty without judges."""
+    rows, trusts = {str(row["task"]): row for row in run.judges.to_dict("records")}, []
+    for task in (task for task in TASKS if task in rows):
+        row, judgements = rows[task], run.claims if task == "support" else run.answer_judgements[run.answer_judgements["task"] == task]
+        known = {name: row[name] for name in ("judge", "role", "reason", "auroc", "always_yes", "repeatability", "passed", "failed")}
+        counts = {"untested": row["unscored"], "judged": len(judgements), "unscored": int((judgements["error"] != "").sum())}
+        trusts.append(JudgeTrust(task=task, **known, **counts, badge=_badge(run, task, row["judge"])))
+    return tuple(trusts)
+
+
+def _badge(run: RunTables, task: Task, judge: str) -> str:
+    known = badge(run, task)
+    elsewhere = any(part in judge.casefold() and task in tasks for part, tasks in _MEASURED_ELSEWHERE.items())
+    return "measured elsewhere" if known == NOT_MEASURED and elsewhere else known

@@ -15,18 +15,24 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.figure import Figure as Drawing
 
-
 INK, MUTED, FAINT, ACCENT, WARNING, PAPER = "#1b1f24", "#57606a", "#d0d7de", "#0b5cad", "#b1440e", "#ffffff"
+
 # Dark enough for lines on white. Neighbours differ in lightness, and lines also differ in markers and dashes.
 LINES = (ACCENT, WARNING, "#00795a", "#8e4585")
+
 POINTS = 8.5
+
 # At this width the text is still legible on a phone, which shows the figure 360 pixels wide.
 WIDTH_INCHES = 4.8
+
 # Names are cut to this many letters to leave room for the data.
 NAME_LENGTH = 26
+
 # With more points or lines than this, only the important ones are named. The table below the figure names the others.
 MOST_NAMES = 12
+
 _LEAST_SPAN = 0.3
+
 # The end of an axis for shares: a point at 1 is drawn whole, and no tick is above 1.
 _ABOVE_SHARES = 1.02
 
@@ -54,7 +60,14 @@ def canvas(height: float, panels: Sequence[float] = (1,)) -> "tuple[Figure, list
     FigureCanvasAgg(figure)
     axes = list(figure.subplots(len(panels), 1, sharex=True, sharey=True, squeeze=False, height_ratios=panels)[:, 0])
     for panel in axes:
-        _plain(panel)
+        for side in ("top", "right"):
+            panel.spines[side].set_visible(False)
+        for side in ("left", "bottom"):
+            panel.spines[side].set_color(MUTED)
+        panel.tick_params(colors=MUTED, labelcolor=INK, labelsize=POINTS)
+        for axis in (panel.xaxis, panel.yaxis):
+            axis.label.set_color(MUTED)
+            axis.label.set_fontsize(POINTS)
     return figure, axes
 
 
@@ -89,8 +102,8 @@ def name_ends(axes: "Axes", ends: Sequence[End]) -> None:
     heights = _apart([(end.y - low) / (high - low) for end in named], 1 / max(9.0, 1.05 * len(named)))
     for end, height in zip(named, heights, strict=True):
         arrow = {"arrowstyle": "-", "color": FAINT, "linewidth": 0.8, "shrinkA": 1, "shrinkB": 4, "relpos": (0, 0.5)}
-        place: dict[str, Any] = {"textcoords": "axes fraction", "va": "center", "arrowprops": arrow}
-        axes.annotate(plain(end.label), (end.x, end.y), (1.05, height), color=end.colour, fontsize=POINTS, **place)
+        look: dict[str, Any] = {"textcoords": "axes fraction", "va": "center", "arrowprops": arrow}
+        axes.annotate(plain(end.label), (end.x, end.y), (1.05, height), color=end.colour, fontsize=POINTS, **look)
 
 
 def spanned(limits: tuple[float, float], greatest: float) -> tuple[float, float]:
@@ -108,27 +121,16 @@ def spanned(limits: tuple[float, float], greatest: float) -> tuple[float, float]
     return min(bottom, top - _LEAST_SPAN), top
 
 
-def _plain(axes: "Axes") -> None:
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-    for side in ("left", "bottom"):
-        axes.spines[side].set_color(MUTED)
-    axes.tick_params(colors=MUTED, labelcolor=INK, labelsize=POINTS)
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.label.set_color(MUTED)
-        axis.label.set_fontsize(POINTS)
-
-
 def _apart(wanted: Sequence[float], gap: float) -> list[float]:
     """Push rising positions up, then down, until they are at least `gap` apart and below 1."""
-    places: list[float] = []
-    for place in wanted:
-        places.append(max(place, places[-1] + gap) if places else place)
+    positions: list[float] = []
+    for position in wanted:
+        positions.append(max(position, positions[-1] + gap) if positions else position)
     ceiling = 1.0
-    for index in range(len(places) - 1, -1, -1):
-        places[index] = min(places[index], ceiling)
-        ceiling = places[index] - gap
-    return places
+    for index in range(len(positions) - 1, -1, -1):
+        positions[index] = min(positions[index], ceiling)
+        ceiling = positions[index] - gap
+    return positions
 
 
 class IntervalRow(NamedTuple):
@@ -159,12 +161,12 @@ def means_drawing(rows: Sequence[IntervalRow], title: str, digits: int) -> "Draw
 
 def _intervals(rows: Sequence[IntervalRow], title: str, values: Sequence[str], digits: int) -> "tuple[Drawing, Axes]":
     figure, (axes,) = canvas(0.75 + 0.24 * len(rows))
-    for place, (row, value) in enumerate(zip(rows, values, strict=True)):
+    for y, (row, value) in enumerate(zip(rows, values, strict=True)):
         colour = ACCENT if row.solid else MUTED
-        axes.plot([row.estimate.low, row.estimate.high], [place, place], color=colour, linewidth=1.5, solid_capstyle="butt")
-        axes.plot([row.estimate.value], [place], marker="o", markersize=5, color=colour, markerfacecolor=colour if row.solid else PAPER)
+        axes.plot([row.estimate.low, row.estimate.high], [y, y], color=colour, linewidth=1.5, solid_capstyle="butt")
+        axes.plot([row.estimate.value], [y], marker="o", markersize=5, color=colour, markerfacecolor=colour if row.solid else PAPER)
         note: dict[str, Any] = {"textcoords": "offset points", "va": "center", "color": INK, "fontsize": POINTS}
-        axes.annotate(f"{value} {row.estimate.bounds(digits)}", (1, place), (6, 0), ("axes fraction", "data"), **note)
+        axes.annotate(f"{value} {row.estimate.bounds(digits)}", (1, y), (6, 0), ("axes fraction", "data"), **note)
     axes.locator_params(axis="x", nbins=4)
     name_rows(axes, [row.name for row in rows], title)
     return figure, axes
