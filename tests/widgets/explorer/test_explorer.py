@@ -184,9 +184,9 @@ def test_a_single_configuration_is_compared_with_itself(made):
 
 def test_answers_are_chosen_by_condition(judged_run):
     explorer = made_explorer(judged_run)
-    assert [answer.condition for answer in explorer.sides[0].answers] == ["retrieved"]
+    assert [answer.variant.condition for answer in explorer.sides[0].answers] == ["retrieved"]
     explorer.panel.condition.value = "gold"
-    assert [answer.condition for answer in explorer.sides[0].answers] == ["gold"]
+    assert [answer.variant.condition for answer in explorer.sides[0].answers] == ["gold"]
     explorer.panel.condition.value = ""
     assert len(explorer.sides[0].answers) > 2
 
