@@ -68,7 +68,10 @@ JUDGING = {f"judging.{key}": settings for key, settings in USUAL_JUDGES.items()}
 INTERNAL = {("chunking", "model"), ("rerank", "embedder")}
 # Classes that are not in `wb`, and their methods that Workbench calls itself or that the docstring of the class explains.
 FURTHER = (LoggedQuestion, MonitoringView, QueryLogMiddleware)
-UNLISTED = {"LoggedQuestion": "active add_part finish finish_stream finish_with embedding retrieval reranking generation"}
+UNLISTED = {
+    "Results": "code configurations_settings digest facts has_notebooks of pickles read schemas unread view write write_manifest",
+    "LoggedQuestion": "active add_part finish finish_stream finish_with embedding retrieval reranking generation",
+}
 TYPES = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false", "object": "mapping"}
 # Components and numbers by name are pairs, since a component can be the key of a cache.
 TYPES |= {"array": "mapping"}

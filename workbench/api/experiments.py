@@ -253,7 +253,7 @@ def sweep(
             publish(outcome, lambda _: _advance(bar))
     for line in [*outcome.notes, *outcome.errors, f"report: {outcome.report}"]:
         say_above(line)
-    return Results(outcome.tables, outcome.folder)
+    return Results.view(outcome.tables, outcome.folder)
 
 
 def _workers(spec: ExperimentSpec, jobs: int | None, scheduler: str | None) -> Precompute | None:

@@ -66,8 +66,8 @@ def tally(answer_claims: ShownClaims) -> str:
 
 def compute(findings: Findings) -> tuple[RunTables, str] | None:
     """Return the first configuration that answers. None for a run without claims."""
-    names = answering(findings.run)
-    return (findings.run, names[0]) if names and has_claims(findings.run) else None
+    names = answering(findings)
+    return (findings, names[0]) if names and has_claims(findings) else None
 
 
 def _title(values: tuple[RunTables, str]) -> str:

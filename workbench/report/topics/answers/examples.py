@@ -29,8 +29,8 @@ _COPIED = {
 
 def compute(findings: Findings) -> tuple[RunTables, str] | None:
     """Return the first configuration that answers. None for a run without answers."""
-    names = answering(findings.run)
-    return (findings.run, names[0]) if names else None
+    names = answering(findings)
+    return (findings, names[0]) if names else None
 
 
 def example_blocks(run: RunTables, configuration: str, most: int = _MOST) -> list[Block]:
