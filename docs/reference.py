@@ -66,10 +66,11 @@ STAGES: dict[str, Mapping[str, type[BaseModel]]] = {
 JUDGING = {f"judging.{key}": settings for key, settings in USUAL_JUDGES.items()}
 # Filled in by the experiment, not by a person.
 INTERNAL = {("chunking", "model"), ("rerank", "embedder")}
-# Classes that are not in `wb`, and their methods that Workbench calls itself or that the docstring of the class explains.
+# Classes that are not in `wb`.
 FURTHER = (LoggedQuestion, MonitoringView, QueryLogMiddleware)
+# Methods that Workbench calls itself or that the docstring of the class explains.
 UNLISTED = {
-    "Results": "code configurations_settings digest facts has_notebooks of pickles read schemas unread view write write_manifest",
+    "Results": "code configurations_settings dataset digest facts has_notebooks of pickles read schemas unread view write write_manifest",
     "LoggedQuestion": "active add_part finish finish_stream finish_with embedding retrieval reranking generation",
 }
 TYPES = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false", "object": "mapping"}
@@ -183,7 +184,8 @@ def signature(item: Any) -> str:
 def members(item: type[Any]) -> Iterator[tuple[str, str, str]]:
     """The public methods and properties of a class that Workbench defines: name, call (empty for a property) and docstring."""
     for attribute in sorted(inspect.classify_class_attrs(item), key=lambda one: one.name):
-        inside = attribute.defining_class.__module__.startswith("workbench") and not attribute.name.startswith("_")
+        unlisted = attribute.name.startswith("_") or attribute.name in UNLISTED.get(item.__name__, "").split()
+        inside = attribute.defining_class.__module__.startswith("workbench") and not unlisted
         if inside and (attribute.kind == "property" or isinstance(attribute.object, cached_property | PublicTable)):
             yield attribute.name, "", markdown(attribute.object)
         elif inside and attribute.kind != "data":
@@ -216,7 +218,7 @@ def public() -> Iterator[dict[str, Any]]:
             calls = list(members(item))
             yield {"name": name, "kind": "class", "text": markdown(item), "members": calls, "fields": "" if calls else fields(item)}
     for item in FURTHER:
-        calls = [call for call in members(item) if call[0] not in UNLISTED.get(item.__name__, "").split()]
+        calls = list(members(item))
         yield {"name": item.__name__, "module": item.__module__, "kind": "further", "text": markdown(item), "members": calls, "fields": ""}
 
 
