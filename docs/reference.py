@@ -68,11 +68,8 @@ JUDGING = {f"judging.{key}": settings for key, settings in USUAL_JUDGES.items()}
 INTERNAL = {("chunking", "model"), ("rerank", "embedder")}
 # Classes that are not in `wb`.
 FURTHER = (LoggedQuestion, MonitoringView, QueryLogMiddleware)
-# Methods that Workbench calls itself or that the docstring of the class explains.
-UNLISTED = {
-    "Results": "code configurations_settings dataset digest facts has_notebooks of pickles read schemas unread view write write_manifest",
-    "LoggedQuestion": "active add_part finish finish_stream finish_with embedding retrieval reranking generation",
-}
+# Their methods that Workbench calls itself or that the docstring of the class explains.
+UNLISTED = {"LoggedQuestion": "active add_part finish finish_stream finish_with embedding retrieval reranking generation"}
 TYPES = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false", "object": "mapping"}
 # Components and numbers by name are pairs, since a component can be the key of a cache.
 TYPES |= {"array": "mapping"}
@@ -183,9 +180,10 @@ def signature(item: Any) -> str:
 
 def members(item: type[Any]) -> Iterator[tuple[str, str, str]]:
     """The public methods and properties of a class that Workbench defines: name, call (empty for a property) and docstring."""
+    unlisted = {*UNLISTED.get(item.__name__, "").split(), *getattr(item, "unlisted", ())}
     for attribute in sorted(inspect.classify_class_attrs(item), key=lambda one: one.name):
-        unlisted = attribute.name.startswith("_") or attribute.name in UNLISTED.get(item.__name__, "").split()
-        inside = attribute.defining_class.__module__.startswith("workbench") and not unlisted
+        own = attribute.name[0] != "_" and attribute.name not in unlisted
+        inside = attribute.defining_class.__module__.startswith("workbench") and own
         if inside and (attribute.kind == "property" or isinstance(attribute.object, cached_property | PublicTable)):
             yield attribute.name, "", markdown(attribute.object)
         elif inside and attribute.kind != "data":

@@ -101,6 +101,8 @@ class Results(RunTables):
         **dict.fromkeys(("load", "open", "from_path"), "wb.load(path)"),
     }
 
+    unlisted: ClassVar[frozenset[str]] = frozenset({*vars(RunTables), "manifest", "sources"}) - {"failures", "folder", "name"}
+
     metrics = PublicTable("metrics")
     queries = PublicTable("queries")
     hits = PublicTable("hits")
