@@ -111,7 +111,7 @@ class RunTables(AdvisedNames):
         return made
 
     def __eq__(self, other: object) -> bool:
-        """Return whether both are views of one run, for which results are computed once."""
+        """Views of one run are equal, so that results are computed once for all of them."""
         return isinstance(other, RunTables) and self._made is other._made
 
     def __hash__(self) -> int:
