@@ -231,7 +231,6 @@ class Generated:
 
     @classmethod
     def of(cls, candidates: Sequence[Candidate], settings: GenerationSettings, wanted: int) -> Self:
-        """Separate accepted from dropped candidates."""
         accepted = tuple(candidate for candidate in candidates if not candidate.dropped)
         return cls(accepted, tuple(candidate for candidate in candidates if candidate.dropped), settings, wanted)
 

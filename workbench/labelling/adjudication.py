@@ -62,7 +62,6 @@ class Adjudicator:
         return None
 
     def add_conflict(self, query_id: str, about: str, said: Mapping[str, str]) -> None:
-        """List a conflict."""
         self.conflicts.append(LabelConflict(query_id, about, "; ".join(f"{name}: {words}" for name, words in said.items())))
 
 

@@ -122,7 +122,6 @@ class LabellingSession:
 
     @property
     def labels(self) -> AnnotatorLabels:
-        """Return this person's labels."""
         return self.everyone.get(self.annotator) or AnnotatorLabels(self.annotator, {})
 
     @property
@@ -267,7 +266,6 @@ class LabellingSession:
         self.place = max(0, min(place, len(self.queue) - 1))
 
     def go_to(self, query_id: str) -> None:
-        """Go to a question by its id."""
         if query_id not in self._places:
             raise InputError(f"there is no question {query_id!r}{meant(query_id, self._places)}", "give a query_id of the dataset")
         self.place = self._places[query_id]

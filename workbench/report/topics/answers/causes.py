@@ -53,7 +53,7 @@ _LEGEND_COLUMNS, _LEGEND_ROW = 3, 0.2
 
 def compute(findings: Findings) -> tuple[RunTables, list[FailureCauses]] | None:
     """Count the causes of failed answers of each configuration. None for a run whose answers were not examined."""
-    run = findings.run
+    run = findings
     all_failures = [failures for name in answering(run) if (failures := failures_of(run, name))]
     return (run, all_failures) if all_failures else None
 

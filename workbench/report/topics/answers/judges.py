@@ -47,7 +47,7 @@ _OFFERS = {
 
 def compute(findings: Findings) -> RunTables | None:
     """Return the run. None for a run without judges."""
-    return findings.run if judge_trust(findings.run) else None
+    return findings if judge_trust(findings) else None
 
 
 def render(run: RunTables) -> list[Block]:

@@ -30,7 +30,7 @@ _SENTENCES = {
 
 def compute(findings: Findings) -> list[dict[str, Any]] | None:
     """Return the rows of the last gate of the run, failed rules first, notes last. None without a rule."""
-    rows = [{str(name): value for name, value in row.items()} for row in findings.run.table("gate").to_dict("records")]
+    rows = [{str(name): value for name, value in row.items()} for row in findings.table("gate").to_dict("records")]
     rules = sorted((row for row in rows if row["kind"] != "note"), key=lambda row: OUTCOMES.index(row["outcome"]))
     return [*rules, *(row for row in rows if row["kind"] == "note")] if rules else None
 
