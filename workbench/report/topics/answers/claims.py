@@ -110,15 +110,12 @@ def _row(claim: ShownClaim, scored: bool, answer: str = "", question: bool = Fal
     value = value_cell(shown, 2) if not math.isnan(shown) else UNKNOWN
     verdict = [] if scored else [Cell(claim_label(claim))]
     said = Cell(claim.text, note=claim.error and f"not judged: {claim.error}")
-    return Row([first, said, *verdict, value, _deciding(claim, answer), Cell(", ".join(claim.flags) or "–")])
-
-
-def _deciding(claim: ShownClaim, answer: str) -> Cell:
-    if not claim.passage:
-        return Cell("–")
-    quote = claim.quote if len(claim.quote) <= _LONGEST_QUOTE else f"{claim.quote[:_LONGEST_QUOTE].rsplit(None, 1)[0]} …"
-    source = f"[{claim.passage}] {claim.chunk_id}"
-    return Cell(source, note=f"“{quote}”" if quote else "", target=evidence_anchor(answer, claim) if answer else "")
+    deciding = Cell("–")
+    if claim.passage:
+        quote = claim.quote if len(claim.quote) <= _LONGEST_QUOTE else f"{claim.quote[:_LONGEST_QUOTE].rsplit(None, 1)[0]} …"
+        target = evidence_anchor(answer, claim) if answer else ""
+        deciding = Cell(f"[{claim.passage}] {claim.chunk_id}", note=f"“{quote}”" if quote else "", target=target)
+    return Row([first, said, *verdict, value, deciding, Cell(", ".join(claim.flags) or "–")])
 
 
 def _counted(counts: dict[ClaimState, int]) -> str:

@@ -32,7 +32,16 @@ CONDITION = "This holds for other questions on this corpus, not for other docume
 
 def won(findings: Findings) -> tuple[str, str]:
     """Name the winner or the tie set. The detail lists the configurations that are not ranked."""
-    return (_verdict(findings, findings.verdict) if findings.verdict else f"No winner: {_why_none(findings)}."), _beside(findings)
+    if findings.verdict:
+        return _verdict(findings, findings.verdict), _beside(findings)
+    why = "every configuration failed" if findings.failures else "no configuration was run"
+    if findings.standings.ranked:
+        why = f"no question has a score by {findings.primary}"
+    elif findings.standings.uncovered:
+        why = uncovered_sentence(findings)
+    elif findings.standings.windowed:
+        why = "every configuration has chunks longer than its embedder's window, so that scores reflect the window, not the chunking"
+    return f"No winner: {why}.", _beside(findings)
 
 
 def margin(findings: Findings) -> tuple[str, str]:
@@ -169,16 +178,6 @@ def _missing(findings: Findings, verdict: Verdict) -> str:
 
 def _names(verdict: Verdict) -> str:
     return listed(verdict.best, _MOST_NAMES if sum(map(len, verdict.best[:_MOST_NAMES])) < _MOST_LETTERS else _FEW_NAMES)
-
-
-def _why_none(findings: Findings) -> str:
-    if findings.standings.ranked:
-        return f"no question has a score by {findings.primary}"
-    if findings.standings.uncovered:
-        return uncovered_sentence(findings)
-    if findings.standings.windowed:
-        return "every configuration has chunks longer than its embedder's window, so that scores reflect the window, not the chunking"
-    return "every configuration failed" if findings.failures else "no configuration was run"
 
 
 def _beside(findings: Findings) -> str:

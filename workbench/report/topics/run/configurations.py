@@ -208,7 +208,11 @@ def settings(run: RunTables, standing: Standing) -> list[Term]:
     facts, entries = standing.facts, []
     for stage, values in run.configurations_settings[standing.name].items():
         if values is not None:
-            entries.append(Term(stage, _stage(stage, values)))
+            # The chunking uses the embedding's model, only to count tokens.
+            hidden = ("kind", "model") if stage == "chunking" else ("kind",)
+            chosen = [(field, value) for field, value in values.items() if value is not None and value is not False and value != {}]
+            fields = [f"{field} {setting(value)}" for field, value in chosen if field not in hidden]
+            entries.append(Term(stage, ", ".join([str(values["kind"]), *fields])))
     embedded = f", {plural(facts['tokens'], 'token')} to embed" if facts["tokens"] else ""
     amount = facts["delivered_tokens"]
     tokens = "" if amount is None else f"{plural(round(amount), 'token')} of "
@@ -279,17 +283,6 @@ def lengths_figure(run: RunTables, standing: Standing) -> Figure:
     read = "" if window is None else " Text beyond the dashed line is never embedded: no question can find it."
     summary = lengths_sentence(run, standing)
     return Figure("lengths", summary, f"{summary}.{read}", drawing)
-
-
-def _stage(stage: str, values: Mapping[str, Any]) -> str:
-    # The chunking uses the embedding's model, only to count tokens.
-    hidden = ("kind", "model") if stage == "chunking" else ("kind",)
-    fields = [
-        f"{field} {setting(value)}"
-        for field, value in values.items()
-        if value is not None and value is not False and value != {} and field not in hidden
-    ]
-    return ", ".join([str(values["kind"]), *fields])
 
 
 def separation(run: RunTables, configuration: str) -> list[Block]:
