@@ -22,7 +22,6 @@ from workbench.datasets.sources import recognise
 from workbench.execution.local import run_experiment
 from workbench.execution.outputs import write_outputs
 from workbench.experiment.read import experiment_of
-from workbench.results.run_tables import RunTables
 from workbench.widgets.boundaries.panel import KINDS, ChunkingPanel, try_chunking
 
 NEEDS = ("covid-qa",)
@@ -77,7 +76,7 @@ def _ranked() -> dict[str, Any]:
         seconds = {metric: _seconds(partial(results.what_if, metric)) for metric in _NEW}
         again = {metric: _seconds(partial(results.what_if, metric)) for metric in _NEW}
         apart = max(_apart(results, deeper, metric) for metric in _NEW)
-    return {"configurations": len(results.tables.names), "what-if, s": seconds, "again, s": again, "largest difference from a sweep": apart}
+    return {"configurations": len(results.names), "what-if, s": seconds, "again, s": again, "largest difference from a sweep": apart}
 
 
 def _run(folder: Path, more: tuple[str, ...] = ()) -> Results:
@@ -94,7 +93,7 @@ def _run(folder: Path, more: tuple[str, ...] = ()) -> Results:
     }
     outcome = run_experiment(experiment_of(settings, "the benchmark"), folder / "outputs", lambda _: None)
     write_outputs(outcome)
-    return Results(RunTables.read(outcome.folder), outcome.folder)
+    return Results.read(outcome.folder)
 
 
 def _seconds(act: Callable[[], object]) -> float:

@@ -26,7 +26,9 @@ CONCEPTS = {
     "answer": r"Answer|\w+Answer|Answered\w*|Observed(Answer|Reply)|TargetReply",
     "judgement": r"Judgement|\w+Judgement|Claim|\w+Claim|Label|Verification",
     "metric": r"Metric|\w+Metric|MetricDefinition|Kind|(Answer|Judged|Scoped)Kind|Measure",
-    "system": r"System|\w*Pipeline|Target|TargetSession|IndexedDocuments|Bench|BenchIndex|SystemRun|Index",
+    "system": r"System|TargetSession|IndexedDocuments|Bench|BenchIndex|SystemRun|Index",
+    # `Pipeline` and `Target` are what a person writes; a run has these.
+    "configuration": r"(Pipeline|Target)\w*Configuration",
     "run": r"Outcome|Results?|Run|RunTables|Findings|RecordedResults",
 }
 _BRANCH = re.compile(r"\b(configuration|each|result\.configuration|chosen|own)\.target\b|isinstance\([^()]*, (Target|Pipeline)\)")
@@ -36,6 +38,11 @@ def modules() -> Iterator[tuple[Path, ast.Module]]:
     """Yield the modules of the package."""
     for path in sorted(PACKAGE.rglob("*.py")):
         yield path, ast.parse(path.read_text("utf-8"))
+
+
+def class_names(tree: ast.Module) -> list[str]:
+    """Return the names of the classes of a module."""
+    return [node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
 
 
 def classes() -> dict[str, dict[str, str]]:

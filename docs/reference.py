@@ -66,8 +66,9 @@ STAGES: dict[str, Mapping[str, type[BaseModel]]] = {
 JUDGING = {f"judging.{key}": settings for key, settings in USUAL_JUDGES.items()}
 # Filled in by the experiment, not by a person.
 INTERNAL = {("chunking", "model"), ("rerank", "embedder")}
-# Classes that are not in `wb`, and their methods that Workbench calls itself or that the docstring of the class explains.
+# Classes that are not in `wb`.
 FURTHER = (LoggedQuestion, MonitoringView, QueryLogMiddleware)
+# Their methods that Workbench calls itself or that the docstring of the class explains.
 UNLISTED = {"LoggedQuestion": "active add_part finish finish_stream finish_with embedding retrieval reranking generation"}
 TYPES = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false", "object": "mapping"}
 # Components and numbers by name are pairs, since a component can be the key of a cache.
@@ -179,8 +180,10 @@ def signature(item: Any) -> str:
 
 def members(item: type[Any]) -> Iterator[tuple[str, str, str]]:
     """The public methods and properties of a class that Workbench defines: name, call (empty for a property) and docstring."""
+    unlisted = {*UNLISTED.get(item.__name__, "").split(), *getattr(item, "unlisted", ())}
     for attribute in sorted(inspect.classify_class_attrs(item), key=lambda one: one.name):
-        inside = attribute.defining_class.__module__.startswith("workbench") and not attribute.name.startswith("_")
+        own = attribute.name[0] != "_" and attribute.name not in unlisted
+        inside = attribute.defining_class.__module__.startswith("workbench") and own
         if inside and (attribute.kind == "property" or isinstance(attribute.object, cached_property | PublicTable)):
             yield attribute.name, "", markdown(attribute.object)
         elif inside and attribute.kind != "data":
@@ -213,7 +216,7 @@ def public() -> Iterator[dict[str, Any]]:
             calls = list(members(item))
             yield {"name": name, "kind": "class", "text": markdown(item), "members": calls, "fields": "" if calls else fields(item)}
     for item in FURTHER:
-        calls = [call for call in members(item) if call[0] not in UNLISTED.get(item.__name__, "").split()]
+        calls = list(members(item))
         yield {"name": item.__name__, "module": item.__module__, "kind": "further", "text": markdown(item), "members": calls, "fields": ""}
 
 

@@ -47,7 +47,7 @@ class UnknownNameError(AttributeError):
     def __str__(self) -> str:
         guesses: Mapping[str, str] = getattr(self._owner, "guesses", {})
         public = sorted(name for name in {*dir(self._owner), *getattr(self._owner, "__dataclass_fields__", ())} if name[0] != "_")
-        public = [name for name in public if name != "guesses"]
+        public = [name for name in public if name not in ("guesses", "unlisted", *getattr(self._owner, "unlisted", ()))]
         missing = f"{self._owner.__name__} has no {self._wrong!r}"
         if self._wrong in guesses:
             return f"{missing}; use {guesses[self._wrong]}"
@@ -65,10 +65,14 @@ class _AdvisedClass(type):
 
 
 class AdvisedNames(metaclass=_AdvisedClass):
-    """A public value whose errors for a missing attribute or key suggest the right one. `guesses` maps names that people try to their replacements."""
+    """A public value whose errors for a missing attribute or key suggest the right one.
+
+    `guesses` maps names that people try to their replacements. `unlisted` are public names for Workbench itself.
+    """
 
     __slots__ = ()
     guesses: ClassVar[Mapping[str, str]] = {}
+    unlisted: ClassVar[frozenset[str]] = frozenset()
 
     # Hidden from type checkers, for which a wrong name stays an error.
     if not TYPE_CHECKING:

@@ -420,6 +420,12 @@ class Answer(ModelUse):
     unread: tuple[str, ...] = ()
 
 
+def same_evidence(first: Span | Passage, second: Span | Passage) -> bool:
+    """Compare two slices: they are the same evidence if they share at least half of the shorter one."""
+    shared = min(first.end, second.end) - max(first.start, second.start)
+    return first.doc_id == second.doc_id and shared > 0 and 2 * shared >= min(first.end - first.start, second.end - second.start)
+
+
 @dataclass(frozen=True, slots=True)
 class Claim:
     """A statement of an answer that can be verified alone: its `text`, and the words [`start`, `end`) of the answer that state it."""

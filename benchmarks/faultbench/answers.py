@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.faultbench.attribution import labelled
 from benchmarks.faultbench.cases import NONE, PlantedCase
-from workbench.attribution.answer_causes import AnswerFacts, MissedEvidence, VerifiedClaim
+from workbench.attribution.answer_causes import AnswerFacts, MissedEvidence
 from workbench.attribution.answer_text import answer_text, delivers, expected_answers, states
 from workbench.records import Dataset, Passage, Query
 
@@ -81,7 +81,8 @@ def _recorded(row: Mapping[str, Any], query: Query, texts: Mapping[str, str]) ->
         refused=refused,
         missed=() if complete else (MissedEvidence(_LOST),),
         correct=row["correct"],
-        claims=tuple(VerifiedClaim(claim["claim"], claim["verdict"], states(claim["claim"], expected)) for claim in row["claims"]),
+        claims=tuple((claim["claim"], claim["verdict"]) for claim in row["claims"]),
+        expected_claims=frozenset(claim["claim"] for claim in row["claims"] if states(claim["claim"], expected)),
         relevant=row["fault"] != "off_topic",
         text=answer_text(query, passages, row["answer"], refused=refused),
     )

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.faultbench.cases import NONE, Observation, PlantedCase
-from workbench.attribution.answer_causes import AnswerFacts, MissedEvidence, VerifiedClaim, answer_cause
+from workbench.attribution.answer_causes import AnswerFacts, MissedEvidence, answer_cause
 from workbench.attribution.answer_text import answer_text, delivers, delivers_part, expected_answers, states
 from workbench.attribution.causes import OWN_CAUSES, earliest
 from workbench.attribution.evidence_causes import missed_needs
@@ -62,7 +62,8 @@ def labelled(observation: Observation) -> AnswerFacts:
         refused=refused,
         missed=missed_evidence(observation),
         correct=observation.correct,
-        claims=tuple(VerifiedClaim(claim.text, claim.verdict, states(claim.text, expected)) for claim in observation.claims),
+        claims=tuple((claim.text, claim.verdict) for claim in observation.claims),
+        expected_claims=frozenset(claim.text for claim in observation.claims if states(claim.text, expected)),
         relevant=observation.relevant,
         text=answer_text(query, observation.passages, observation.answer, refused=refused, truncated=observation.truncated),
     )

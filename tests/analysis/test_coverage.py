@@ -39,13 +39,13 @@ def test_a_mean_of_three_questions_has_no_place_no_line_and_no_comparison(few: R
 
 def test_it_is_named_with_its_questions_in_leaderboard_terminal_markdown_and_report(few: RunTables, tmp_path: Path) -> None:
     note = "Not compared, because fewer than 90 % of the questions have a value of span_recall@60t: fixed-24-0 (3 of 120)"
-    board = Results(few, tmp_path).leaderboard()
+    board = Results.view(few, tmp_path).leaderboard()
     assert board["place"].dropna().to_dict() == {"fixed-16-0": 1, "fixed-32-0": 2}
     lines = summary_lines(few)
     heading = lines.index("not ranked: too few of their questions have a value")
     assert lines[heading + 1].split() == ["fixed-24-0", "0.950", "[documents:", "1]", "3"]
     assert escaped(note) in summary_markdown(few)
-    Results(few, tmp_path).to_html(tmp_path / "report.html")
+    Results.view(few, tmp_path).to_html(tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
     assert note.partition(":")[0] in page
     assert "span_recall@60t 0.950 on 3 of 120 questions" in page
@@ -65,4 +65,4 @@ def test_an_uncovered_baseline_cannot_be_compared(made: Made) -> None:
 def test_without_a_covered_configuration_nothing_is_ranked(made: Made) -> None:
     found = findings(made.valued([scored(LOW, 10), scored(LOW, 20)], name="none"))
     assert (found.first, found.verdict) == (None, None)
-    assert "No winner: not compared, because fewer than 90 % of the questions" in "\n".join(summary_lines(found.run))
+    assert "No winner: not compared, because fewer than 90 % of the questions" in "\n".join(summary_lines(found))

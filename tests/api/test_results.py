@@ -76,7 +76,7 @@ def test_causes_tell_what_is_missed_and_why(few: Outcome) -> None:
 
 
 def test_causes_of_answers_tell_which_failed_and_why(caused_run: RunTables) -> None:
-    results = Results(caused_run, Path())
+    results = Results.view(caused_run, Path())
     causes = results.causes(caused_run.names[0], of="answers")
     assert list(causes.columns) == ["query_id", "question", "condition", "repeat", "cause", "evidence", "meaning"]
     assert {"rank", "refusal", "contradiction", "unused", "unsure", "unrefused"} <= set(causes["cause"])

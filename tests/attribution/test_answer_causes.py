@@ -5,14 +5,15 @@ from dataclasses import replace
 
 import pytest
 
-from workbench.attribution.answer_causes import AnswerCause, AnswerFacts, MissedEvidence, VerifiedClaim, answer_cause, failed
+from workbench.attribution.answer_causes import AnswerCause, AnswerFacts, MissedEvidence, answer_cause, failed
 from workbench.attribution.causes import CAUSE_NAMES
+from workbench.judging.base import Verdict
 
 SUPPORTED, CONTRADICTED, ABSENT, UNKNOWN = (
-    VerifiedClaim("The ferry leaves at 9.", "supported"),
-    VerifiedClaim("It costs 4 euros.", "contradicted"),
-    VerifiedClaim("It has a bar.", "absent"),
-    VerifiedClaim("Dogs are welcome."),
+    ("The ferry leaves at 9.", "supported"),
+    ("It costs 4 euros.", "contradicted"),
+    ("It has a bar.", "absent"),
+    ("Dogs are welcome.", ""),
 )
 RIGHT = AnswerFacts(answerable=True, refused=False, correct=True, claims=(SUPPORTED,), relevant=True)
 WRONG = replace(RIGHT, correct=False)
@@ -75,7 +76,7 @@ def test_low_relevance_of_a_faithful_answer_is_a_retrieval_fault() -> None:
 
 
 @pytest.mark.parametrize("claims", [None, (UNKNOWN,), (SUPPORTED, UNKNOWN)])
-def test_a_wrong_answer_that_nobody_could_verify_is_unsure(claims: tuple[VerifiedClaim, ...] | None) -> None:
+def test_a_wrong_answer_that_nobody_could_verify_is_unsure(claims: tuple[tuple[str, Verdict], ...] | None) -> None:
     assert named(replace(WRONG, claims=claims)) == "unsure"
     assert named(replace(WRONG, claims=claims, relevant=False)) == "unsure"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from workbench.attribution.answer_causes import AnswerCause, AnswerFacts, VerifiedClaim, answer_cause
+from workbench.attribution.answer_causes import AnswerCause, AnswerFacts, answer_cause
 from workbench.attribution.judged_answers import JudgedQuestion, JudgeRoles, answer_facts
 from workbench.judging.base import Judgement
 from workbench.judging.settings import EndToEndThresholds
@@ -22,7 +22,7 @@ def judged(correctness: float | None = 0.9, relevance: float | None = 0.9, *supp
 def test_judgements_become_facts_at_the_thresholds() -> None:
     yes, no = Judgement(1.0, "supported"), Judgement(0.2, "absent")
     seen = answer_facts(judged(0.5, 0.49, yes, no), JUDGES)
-    claims = (VerifiedClaim("claim 0", "supported"), VerifiedClaim("claim 1", "absent"))
+    claims = (("claim 0", "supported"), ("claim 1", "absent"))
     assert seen == AnswerFacts(True, False, (), True, claims, False)
     assert answer_cause(seen) == AnswerCause("unsupported", "claim 1")
     strict = JudgeRoles(True, True, EndToEndThresholds(correctness=0.6, answer_relevance=0.4))
@@ -31,7 +31,7 @@ def test_judgements_become_facts_at_the_thresholds() -> None:
 
 def test_a_score_decides_whether_an_answer_is_correct_but_neither_about_claims_nor_about_relevance() -> None:
     seen = answer_facts(judged(0.3, 0.1, Judgement(0.2)), SCORES)
-    assert seen == AnswerFacts(True, False, (), False, (VerifiedClaim("claim 0"),), None)
+    assert seen == AnswerFacts(True, False, (), False, (("claim 0", ""),), None)
     assert answer_cause(seen) == AnswerCause("unsure")
 
 
@@ -48,7 +48,7 @@ def test_the_label_of_a_recorded_answer_comes_before_a_judgement() -> None:
 @pytest.mark.parametrize("roles", [JUDGES, SCORES])
 def test_a_failed_judge_leaves_the_fact_unknown(roles: JudgeRoles) -> None:
     seen = answer_facts(judged(None, None, DOWN), roles)
-    assert seen == AnswerFacts(True, False, (), None, (VerifiedClaim("claim 0"),), None)
+    assert seen == AnswerFacts(True, False, (), None, (("claim 0", ""),), None)
     assert answer_cause(seen) is None
     unsplit = judged(0.1, judgements=AnswerJudgements(claims_error="down", tasks={"correctness": Judgement(0.1)}))
     assert answer_facts(unsplit, roles).claims is None

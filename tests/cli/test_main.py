@@ -1,4 +1,5 @@
 import pkgutil
+import re
 import subprocess
 import sys
 import tempfile
@@ -49,3 +50,13 @@ def test_each_file_of_the_folder_gives_a_command_with_a_help_text() -> None:
         assert f"workbench.cli.{name}" in modules, f"workbench/cli/{name}.py has no command: decorate a function with @click.command()"
     for name, command in main.commands.items():
         assert command.help, f"the command {name} has no docstring, which is its help text"
+
+
+def test_each_command_and_each_option_says_how_it_is_used_and_is_run_by_a_test() -> None:
+    tests = "".join(path.read_text("utf-8") for path in Path(__file__).parents[1].rglob("test_*.py"))
+    for name, command in main.commands.items():
+        for option in (option for part in (command, *getattr(command, "commands", {}).values()) for option in part.params):
+            assert isinstance(option, click.Argument) or getattr(option, "help", None), (
+                f"workbench {name}: the option {option.opts[0]} has no help="
+            )
+        assert re.search(rf"\w*\([^()\"]*\"{name}\"", tests), f"no test runs workbench {name}: write one with tests.commands.workbench"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from workbench.conversion.pdf.hyphens import LINE_END_HYPHEN, LineEndHyphens
+from workbench.conversion.pdf.lines import LINE_END_HYPHEN, LineEndHyphens
 
 ENGLISH = "The rules of the house are to be read by all who stay in it."
 GERMAN = "Die Regeln gelten für alle, und der Vorstand ist nicht dafür da."

@@ -23,7 +23,7 @@ def words(shown):
 
 @pytest.fixture(scope="module")
 def results(answered_run, tmp_path_factory):
-    return Results(answered_run, tmp_path_factory.mktemp("answered"))
+    return Results.view(answered_run, tmp_path_factory.mktemp("answered"))
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def test_the_decomposition_has_a_row_for_each_part_of_each_configuration(results
 
 
 def test_the_decomposition_without_answers_is_empty_and_the_view_says_what_to_add(unanswered, tmp_path):
-    results = Results(unanswered, tmp_path)
+    results = Results.view(unanswered, tmp_path)
     assert results.decomposition().empty
     with pytest.raises(InputError, match="add answering to the pipeline"):
         results.answer_view()
@@ -86,7 +86,7 @@ def test_a_single_question_is_shown_in_every_condition(view):
 
 
 def test_without_the_evidence_alone_or_attacks_the_view_says_so(unanswered, tmp_path):
-    view = Results(answered(unanswered, Planted(conditions=["retrieved"])), tmp_path).answer_view()
+    view = Results.view(answered(unanswered, Planted(conditions=["retrieved"])), tmp_path).answer_view()
     assert "losses cannot be separated" in words(view.decomposition())
     assert "no attacks" in words(view.attacks())
     assert "has answer_recall" in words(view.overview())

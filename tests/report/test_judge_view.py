@@ -23,7 +23,7 @@ def words(shown):
 
 @pytest.fixture(scope="module")
 def results(judged_run, tmp_path_factory):
-    return Results(judged_run, tmp_path_factory.mktemp("judged"))
+    return Results.view(judged_run, tmp_path_factory.mktemp("judged"))
 
 
 def test_every_part_of_the_view_shows_something_without_labels_too(results):
@@ -38,7 +38,7 @@ def test_every_part_of_the_view_shows_something_without_labels_too(results):
 
 
 def test_labels_show_the_curve_disagreements_and_corrected_means(scored_run, tmp_path):
-    view = Results(judged(scored_run, Judged(labels=60, conditions=["retrieved"])), tmp_path).judge_view()
+    view = Results.view(judged(scored_run, Judged(labels=60, conditions=["retrieved"])), tmp_path).judge_view()
     assert "Calibration of chat: qwen3:4b" in view.calibration().alt
     assert "Disagreements about the support of claims (the first 5 of 12)" in words(view.disagreements(5))
     assert "Means corrected by labels" in words(view.corrected())
@@ -57,19 +57,19 @@ def test_two_displays_of_the_same_answer_have_anchors_of_their_own(results):
 
 def test_the_figures_of_causes_and_calibration_are_those_of_the_report(results, scored_run, unanswered, tmp_path):
     assert results.plot.causes().axes[0].get_xlabel() == "share of the answers that fail"
-    labelled = Results(judged(scored_run, Judged(labels=60, conditions=["retrieved"])), tmp_path)
+    labelled = Results.view(judged(scored_run, Judged(labels=60, conditions=["retrieved"])), tmp_path)
     assert labelled.plot.calibration().axes[0].get_xlabel() == "score of the judge"
     with pytest.raises(InputError, match="no labels for support"):
         results.plot.calibration()
     with pytest.raises(InputError, match="no task 'suport'"):
         results.plot.calibration("suport")
     with pytest.raises(InputError, match="no failed answer of the run has a cause"):
-        Results(unanswered, tmp_path).plot.causes()
+        Results.view(unanswered, tmp_path).plot.causes()
 
 
 def test_a_run_without_judges_says_what_to_add_and_has_no_notebook_of_judges(answered_run, judged_run, tmp_path):
     with pytest.raises(InputError, match="has no judges; add answering"):
-        Results(answered_run, tmp_path).judge_view()
+        Results.view(answered_run, tmp_path).judge_view()
     assert [job.name for job in notebook_jobs(judged_run)][-2:] == ["answers", "judge"]
     assert [job.name for job in notebook_jobs(answered_run)][-1] == "answers"
 

@@ -251,11 +251,13 @@ def test_questions_with_more_relevant_documents_than_the_metric_reads_are_counte
 def test_a_winner_by_less_than_matters_and_by_a_one_sided_test_is_said_to_be_that(clear) -> None:
     found = findings(clear)
     margin = found.margin
-    small = replace(found, run=RunTables({**clear.manifest, "smallest_difference": 0.9}, clear.sources))
+    small = replace(found, manifest={**clear.manifest, "smallest_difference": 0.9})
     gain = f"; its gain over {margin.b}, {margin.difference.value:.3f}, is less than 0.900, the smallest difference that matters to the experiment."
     assert Said(*answers(small)).won.sentence.endswith(f"it is the best of 3 configurations{gain}")
     both_sided = tuple(replace(each, p_adjusted=0.084) for each in found.verdict.comparisons)
-    weak = Said(*answers(replace(found, verdict=replace(found.verdict, comparisons=both_sided))))
+    decided = replace(found)
+    vars(decided).update(verdict=replace(found.verdict, comparisons=both_sided))
+    weak = Said(*answers(decided))
     ending = "; the test of the best is one-sided, and the two-sided comparison below is not significant."
     assert weak.won.sentence.endswith(f"it is the best of 3 configurations{ending}")
     assert weak.certainty.sentence.endswith("does not separate these two: it is two-sided, and the test of the best is one-sided.")

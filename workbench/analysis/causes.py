@@ -93,7 +93,7 @@ def _beyond_k(run: RunTables) -> NDArray[np.bool_]:
     """Mark the queries with more relevant documents than the primary metric reads. Shape (queries,)."""
     if run.primary.family != "documents" or run.primary.k is None:
         return np.zeros(len(run.questions), dtype=np.bool_)
-    relevant = run.judgements[run.judgements["relevance"] > 0].drop_duplicates(["query_id", "doc_id"])
+    relevant = run.table("judgements")[run.table("judgements")["relevance"] > 0].drop_duplicates(["query_id", "doc_id"])
     return np.asarray(np.bincount(places(run, relevant["query_id"]), minlength=len(run.questions)) > run.primary.k)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 from workbench.analysis.causes import FailureSummary, faults_of
@@ -10,41 +10,91 @@ from workbench.analysis.frontier import Cost, CostedConfiguration, cheaper, fron
 from workbench.analysis.pairwise import Contrast, contrast
 from workbench.analysis.standings import Standing, Standings, standings, verdict_of
 from workbench.analysis.values import detail
-from workbench.metrics.names import Metric
 from workbench.results.run_tables import RunTables
 from workbench.statistics.comparison import Bounds, Comparison, judged_bounds
 from workbench.statistics.screening import ScreenedConfiguration, Screening
 from workbench.statistics.verdict import Reason, Verdict
 
 
-@dataclass(frozen=True, eq=False)
-class Findings:
-    """The conclusions about the configurations of a run, based on its primary metric.
+@dataclass(frozen=True, eq=False, repr=False)
+class Findings(RunTables):
+    """A run with the conclusions about its configurations, based on its primary metric. Each is computed on first use."""
 
-    `standings.ranked` is in the verdict's order. `verdict` is None if no configuration both fits its embedder's window and has a score;
-    so is everything derived from it. `first` is the leader, which may not differ from `second`. `comparator` is the configuration it
-    is compared with: the baseline, or the second if the leader is the baseline. `reference` is the one that tables and figures compare all
-    others with: the baseline of the verdict's family, else the leader. `margin` is the leader minus `comparator`, `contrast` where they differ,
-    `bounds` the margin's bounds if the two retrieved different shares of judged documents and the metric has bounds. `faults` are the leader's. `priced` are all
-    finished configurations. `unbased` is the experiment's baseline if it cannot be
-    compared. `screening` is the result of the screening before the run, if there was one.
-    """
+    @cached_property
+    def standings(self) -> Standings:
+        """The configurations, the ranked ones in the verdict's order."""
+        return standings(self)
 
-    run: RunTables
-    primary: Metric
-    standings: Standings
-    verdict: Verdict | None
-    first: Standing | None
-    second: Standing | None
-    comparator: Standing | None
-    reference: Standing | None
-    contrast: Contrast | None
-    bounds: Bounds | None
-    faults: FailureSummary | None
-    priced: tuple[CostedConfiguration, ...]
-    failures: dict[str, str]
-    unbased: str
-    screening: Screening | None
+    @cached_property
+    def verdict(self) -> Verdict | None:
+        """The verdict. None if no configuration both fits its embedder's window and has a score; so is everything derived from it."""
+        return verdict_of(self)
+
+    @property
+    def first(self) -> Standing | None:
+        """The leader, which may not differ from `second`."""
+        return next(iter(self._compared), None)
+
+    @property
+    def second(self) -> Standing | None:
+        """The configuration that is ranked after the leader."""
+        return next(iter(self._compared[1:]), None)
+
+    @property
+    def _compared(self) -> Sequence[Standing]:
+        return self.standings.ranked[: len(self.verdict.ranked)] if self.verdict else ()
+
+    @property
+    def _base(self) -> Standing | None:
+        return self.standings.baseline if self.verdict and self.verdict.family != "all pairs" else None
+
+    @property
+    def comparator(self) -> Standing | None:
+        """The configuration that the leader is compared with: the baseline, or the second if the leader is the baseline."""
+        return self.second if self._base is None or self._base is self.first else self._base
+
+    @property
+    def reference(self) -> Standing | None:
+        """The configuration that tables and figures compare all others with: the baseline of the verdict's family, else the leader."""
+        return self._base or self.first
+
+    @cached_property
+    def contrast(self) -> Contrast | None:
+        """The questions on which the leader and `comparator` differ."""
+        return contrast(self, self.first.name, self.comparator.name) if self.first and self.comparator else None
+
+    @cached_property
+    def bounds(self) -> Bounds | None:
+        """The bounds of the margin if the two retrieved different shares of judged documents and the metric has bounds."""
+        pair = self.contrast
+        # Of other metrics, what one configuration found changes the divisor of both.
+        if pair is None or pair.judged is None or len(set(pair.judged)) == 1 or self.primary.definition.labels_read != "retrieved":
+            return None
+        return judged_bounds(*(detail(self, side.winner, f"unjudged_{bound}") for side in (pair.a, pair.b) for bound in ("low", "high")))
+
+    @cached_property
+    def faults(self) -> FailureSummary | None:
+        """The failures of the leader."""
+        return faults_of(self, self.first.name) if self.first else None
+
+    @cached_property
+    def priced(self) -> tuple[CostedConfiguration, ...]:
+        """The costs of all finished configurations."""
+        return frontier(self, self.standings)
+
+    @property
+    def unbased(self) -> str:
+        """The experiment's baseline if it cannot be compared, else an empty text."""
+        return "" if self.verdict and self.baseline in self.verdict.ranked else self.baseline or ""
+
+    @cached_property
+    def screened(self) -> Screening | None:
+        """The result of the screening before the run, if there was one."""
+        entry: dict[str, Any] | None = self.manifest.get("screening")
+        if entry is None:
+            return None
+        rows = self.screening[[field.name for field in fields(ScreenedConfiguration)]].to_dict("records")
+        return Screening.of_json({name: entry[name] for name in ("metric", "queries", "of", "margin", "seed", "alike")} | {"rows": rows})
 
     @property
     def winner(self) -> str | None:
@@ -90,47 +140,9 @@ class Findings:
 
 @lru_cache(maxsize=4)
 def findings(run: RunTables) -> Findings:
-    """Compute the findings on a finished run. Cached for the last few runs because every view reads them."""
-    verdict, order = verdict_of(run), standings(run)
-    compared = verdict.ranked if verdict else ()
-    first, second, *_ = [*order.ranked[: len(compared)], None, None]
-    base = order.baseline if verdict and verdict.family != "all pairs" else None
-    comparator = second if base is None or base is first else base
-    pair = contrast(run, first.name, comparator.name) if first and comparator else None
-    return Findings(
-        run=run,
-        primary=run.primary,
-        standings=order,
-        verdict=verdict,
-        first=first,
-        second=second,
-        comparator=comparator,
-        reference=base or first,
-        contrast=pair,
-        bounds=_bounds(run, pair) if pair else None,
-        faults=faults_of(run, first.name) if first else None,
-        priced=frontier(run, order),
-        failures=run.failures,
-        unbased="" if run.baseline in compared else run.baseline or "",
-        screening=_screening(run),
-    )
+    """Return a finished run with its conclusions. Cached for the last few runs because every view reads them."""
+    return Findings.view(run, run.folder)
 
 
 def _oriented(pair: Comparison | None, name: str) -> Comparison | None:
     return pair if pair is None or pair.a == name else pair.reversed()
-
-
-def _bounds(run: RunTables, pair: Contrast) -> Bounds | None:
-    # Of other metrics, what one configuration found changes the divisor of both.
-    if pair.judged is None or len(set(pair.judged)) == 1 or run.primary.definition.labels_read != "retrieved":
-        return None
-    values = (detail(run, side.winner, f"unjudged_{bound}") for side in (pair.a, pair.b) for bound in ("low", "high"))
-    return judged_bounds(*values)
-
-
-def _screening(run: RunTables) -> Screening | None:
-    entry: dict[str, Any] | None = run.manifest.get("screening")
-    if entry is None:
-        return None
-    rows = run.screening[[field.name for field in fields(ScreenedConfiguration)]].to_dict("records")
-    return Screening.of_json({name: entry[name] for name in ("metric", "queries", "of", "margin", "seed", "alike")} | {"rows": rows})

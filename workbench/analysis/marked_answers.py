@@ -19,7 +19,7 @@ from workbench.core.fingerprint import fingerprint
 from workbench.core.formatting import meant, number
 from workbench.errors import InputError
 from workbench.metrics.coverage import Floats
-from workbench.records import Claim
+from workbench.records import Answer, Claim, Variant
 from workbench.results.run_tables import RunTables
 
 # `scored`: the judge gives scores and no verdicts. `unjudged`: it failed.
@@ -216,34 +216,27 @@ class ShownPassage:
     anchor: str
 
 
-@dataclass(frozen=True)
-class ShownAnswer:
+@dataclass(frozen=True, kw_only=True)
+class ShownAnswer(Answer):
     """The first answer in a condition with its context. `score` is NaN without one.
 
-    `missing` is why there is no answer: the call failed (`asked`), or the question has no such context. `cited` are numbers of passages from 1.
-    `pieces` are the text with its claims, and `anchor` identifies the answer on a page.
+    `reason` is why the question has no such context and is not asked, else empty. `pieces` are the text with its claims, and `anchor` identifies the
+    answer on a page.
     """
 
-    condition: str
-    perturbation: str
+    variant: Variant
     score: float
-    text: str
-    refused: bool
-    truncated: bool
-    outcome: str
-    missing: str
-    asked: bool
-    cited: Sequence[int]
-    tokens: float
+    reason: str
+    context_tokens: float
     passages: Sequence[ShownPassage]
     claims: ShownClaims
     pieces: Sequence[Piece]
     anchor: str
 
     @property
-    def name(self) -> str:
-        """The condition with its perturbation."""
-        return "/".join(filter(None, [self.condition, self.perturbation]))
+    def missing(self) -> str:
+        """Why there is no answer: the call failed, or the question has no such context."""
+        return self.error or self.reason
 
 
 @dataclass(frozen=True)
@@ -325,28 +318,28 @@ def _each_loss(run: RunTables, configuration: str, metric: str) -> Iterator[tupl
 
 
 def _answer(run: RunTables, configuration: str, place: int, row: dict[Any, Any]) -> ShownAnswer:
-    metric, cited = answer_score(run), [number + 1 for number in json.loads(row["citations"])]
-    scores = repeated_values(run, configuration, str(metric), row["condition"], row["variant"])[:1, place] if metric else np.zeros(0)
-    anchor = f"a{fingerprint(configuration, row['query_id'], row['condition'], row['variant'])[:10]}"
-    found = claims_of(run, configuration, (row["condition"], row["variant"], 0, row["query_id"]))
+    metric, variant = answer_score(run), Variant(row["condition"], row["variant"])
+    scores = repeated_values(run, configuration, str(metric), variant.condition, variant.perturbation)[:1, place] if metric else np.zeros(0)
+    anchor = f"a{fingerprint(configuration, row['query_id'], variant.condition, variant.perturbation)[:10]}"
+    found = claims_of(run, configuration, (variant.condition, variant.perturbation, 0, row["query_id"]))
+    citations = tuple(json.loads(row["citations"]))
     slices = enumerate(json.loads(row["passages"]), 1)
-    passages = [_passage(run, row["query_id"], place, each, place in cited, found.claims, anchor) for place, each in slices]
+    passages = [_passage(run, row["query_id"], number, each, number - 1 in citations, found.claims, anchor) for number, each in slices]
     return ShownAnswer(
-        row["condition"],
-        row["variant"],
-        float(scores[0]) if len(scores) else np.nan,
-        row["answer"],
-        bool(row["refused"]),
-        row["truncated"] is True,
-        row["outcome"],
-        row["error"] or row["reason"],
-        not row["reason"],
-        cited,
-        float(row["context_tokens"]),
-        passages,
-        found,
-        answer_pieces(row["answer"], found.claims, anchor),
-        anchor,
+        text=row["answer"],
+        citations=citations,
+        refused=bool(row["refused"]),
+        error=row["error"],
+        outcome=row["outcome"],
+        truncated=row["truncated"] is True,
+        variant=variant,
+        score=float(scores[0]) if len(scores) else np.nan,
+        reason=row["reason"],
+        context_tokens=float(row["context_tokens"]),
+        passages=passages,
+        claims=found,
+        pieces=answer_pieces(row["answer"], found.claims, anchor),
+        anchor=anchor,
     )
 
 

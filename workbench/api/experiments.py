@@ -253,7 +253,7 @@ def sweep(
             publish(outcome, lambda _: _advance(bar))
     for line in [*outcome.notes, *outcome.errors, f"report: {outcome.report}"]:
         say_above(line)
-    return Results(outcome.tables, outcome.folder)
+    return Results.view(outcome.tables, outcome.folder)
 
 
 def _workers(spec: ExperimentSpec, jobs: int | None, scheduler: str | None) -> Precompute | None:
@@ -308,7 +308,7 @@ def _required(key: str, value: Any, kind: type, what: str) -> Any:
 
 def _stages(pipeline: Pipeline | Mapping[str, Settings | str]) -> dict[str, Any]:
     """Return the component or the settings of each stage."""
-    given = pipeline.configuration.components if isinstance(pipeline, Pipeline) else pipeline
+    given = getattr(pipeline, "components", pipeline)
     stages = _required("a configuration", given, Mapping, "a pipeline, or components by stage")
     # An item of `configurations` has a name too. Unknown keys are reported with the other faults of the experiment.
     return {stage: _component(component, stage) if stage in STAGES else component for stage, component in stages.items()}

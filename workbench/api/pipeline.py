@@ -14,6 +14,7 @@ from workbench.chunking.base import Chunker
 from workbench.chunking.fixed import FixedChunker
 from workbench.context.context_packing import ContextPacking
 from workbench.context.packing import pack
+from workbench.core.component import Component
 from workbench.core.display import excerpt, table_html
 from workbench.core.formatting import plural
 from workbench.datasets.checks import checked
@@ -95,7 +96,7 @@ class Pipeline(AdvisedNames):
         ),
         **dict.fromkeys(("evaluate", "score", "test"), "wb.evaluate(pipeline, dataset)"),
         **dict.fromkeys(("compare", "sweep"), "wb.compare({'a': pipeline, 'b': other}, dataset), or a sweep of wb.Experiment"),
-        **dict.fromkeys(("name", "settings", "config", "stages", "components"), "pipeline.configuration"),
+        **dict.fromkeys(("name", "settings", "config", "stages"), "pipeline.configuration"),
     }
     chunking: Chunker = field(default_factory=lambda: FixedChunker(size=256))
     embedding: Embedder = field(default_factory=SentenceTransformerEmbedder)
@@ -113,7 +114,7 @@ class Pipeline(AdvisedNames):
         for name, optional in (("rerank", Reranker), ("rewrite", Rewriter), ("context", ContextPacking), ("answering", Generator)):
             if getattr(self, name) is not None:
                 require(getattr(self, name), optional, name)
-        for component in self.configuration.components.values():
+        for component in self.components.values():
             component.load_code()
             if isinstance(component, Embedder | Reranker | Rewriter | Generator):
                 component.check()
@@ -125,6 +126,11 @@ class Pipeline(AdvisedNames):
         """The configuration that a sweep would run, named after its chunking."""
         configuration = PipelineConfiguration.of(self.chunking, self.embedding, self.retrieval, self.rerank, self.rewrite)
         return configuration.answered(self.context, self.answering)
+
+    @property
+    def components(self) -> Mapping[str, Component]:
+        """The components of the configuration by stage."""
+        return self.configuration.components
 
     @checked_names
     def index(self, documents: Dataset | Iterable[Document], outputs: str | Path = "outputs") -> "Index":
@@ -151,7 +157,7 @@ class Pipeline(AdvisedNames):
 
     def _repr_html_(self) -> str:
         rows = []
-        for stage, component in self.configuration.components.items():
+        for stage, component in self.components.items():
             settings = [
                 f"{name}={value}" for name, value in component.model_dump(mode="json").items() if name != "kind" and value is not None
             ]

@@ -127,7 +127,7 @@ class Plots(AdvisedNames):
             raise InputError(
                 f"there is no configuration {configuration!r}{meant(configuration, standings)}", f"they are {', '.join(standings)}"
             )
-        return _displayed(lengths_figure(self.findings.run, standings[configuration]).drawing)
+        return _displayed(lengths_figure(self.findings, standings[configuration]).drawing)
 
     def causes(self) -> "Figure":
         """Plot the shares of failed answers by cause of every configuration. Raises InputError if no answer was judged.
@@ -159,7 +159,7 @@ class Plots(AdvisedNames):
         """
         if task not in TASKS:
             raise InputError(f"there is no task {task!r}{meant(task, TASKS)}", f"the tasks are {', '.join(TASKS)}")
-        found = [figure for each in calibrations(self.findings.run) if each.task == task and (figure := calibration_figure(each))]
+        found = [figure for each in calibrations(self.findings) if each.task == task and (figure := calibration_figure(each))]
         if not found:
             fix = "draw items with workbench judge sample, and give the labels to workbench judge calibrate"
             raise InputError(f"the run has no labels for {task}", fix)

@@ -20,7 +20,7 @@ from workbench.api.plots import Plots
 from workbench.core.environment import find_upwards
 from workbench.core.formatting import meant, plural
 from workbench.errors import InputError
-from workbench.guessed_names import AdvisedNames, advised_names, checked_names
+from workbench.guessed_names import advised_names, checked_names
 from workbench.records import Dataset
 from workbench.report.render.html import write_report
 from workbench.report.render.notebook import show
@@ -44,7 +44,7 @@ _OTHER_RANKING = (
 
 
 class PublicTable:
-    """A table of a run as an attribute of its results. Each access makes a copy, so that changes do not reach the run."""
+    """A table of a run as a documented attribute of its results."""
 
     def __init__(self, table: str) -> None:
         self._table = table
@@ -55,11 +55,11 @@ class PublicTable:
     @overload
     def __get__(self, results: "Results", owner: type) -> pd.DataFrame: ...
     def __get__(self, results: "Results | None", owner: type) -> Self | pd.DataFrame:
-        return self if results is None else results.tables.table(self._table).copy()
+        return self if results is None else results.table(self._table)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Results(AdvisedNames):
+class Results(RunTables):
     """A finished run, opened from its tables without a model, store or dataset.
 
     Every table is a DataFrame that is read on first use. `workbench.schemas` lists the columns.
@@ -90,7 +90,7 @@ class Results(AdvisedNames):
             ("slices", "slice", "by_slice", "groupby"),
             "results.metrics.query(\"slice != 'all'\"), or results.what_if(metric, 'field=value') for a ranking on one slice",
         ),
-        **dict.fromkeys(("configs", "names", "pipelines", "systems"), "results.configurations, or list(results) for the names"),
+        **dict.fromkeys(("configs", "pipelines", "systems"), "results.configurations, or list(results) for the names"),
         **dict.fromkeys(("ranking", "rank", "ranks", "sort", "top_k"), "results.leaderboard()"),
         **dict.fromkeys(("report", "html", "show", "print", "display"), "results.summary(), or results.to_html(path) for the report"),
         **dict.fromkeys(
@@ -98,11 +98,11 @@ class Results(AdvisedNames):
             "results.compare(a, b), or results.comparisons for all pairs",
         ),
         **dict.fromkeys(("errors", "failed"), "results.failures"),
-        **dict.fromkeys(("load", "open", "read", "from_path"), "wb.load(path)"),
+        **dict.fromkeys(("load", "open", "from_path"), "wb.load(path)"),
     }
 
-    tables: RunTables
-    folder: Path
+    unlisted: ClassVar[frozenset[str]] = frozenset({*vars(RunTables), "manifest", "sources"}) - {"failures", "folder", "name"}
+
     metrics = PublicTable("metrics")
     queries = PublicTable("queries")
     hits = PublicTable("hits")
@@ -117,6 +117,11 @@ class Results(AdvisedNames):
     targets = PublicTable("targets")
     samples = PublicTable("samples")
     lost = PublicTable("lost")
+
+    @cached_property
+    def tables(self) -> RunTables:
+        """Every table by its name in `workbench.schemas`, also those whose names are methods here, such as `causes`."""
+        return RunTables.view(self, self.folder)
 
     @cached_property
     def plot(self) -> Plots:
@@ -143,7 +148,7 @@ class Results(AdvisedNames):
         >>> results.leaderboard()["mark"].to_dict()
         {'fixed-256-0': '=', 'fixed-128-0': '='}
         """
-        standings, primary = self._findings.standings, str(self.tables.primary)
+        standings, primary = self._findings.standings, str(self.primary)
         columns = ["configuration", "place", "mark", primary, "low", "high"]
         rows = []
         for place, standing in enumerate(standings.finished, 1):
@@ -184,7 +189,7 @@ class Results(AdvisedNames):
         """
         if other is not None:
             another = opened(other, "other")
-            return between_runs(self.tables, self._known(a), another.tables, another._known(b))
+            return between_runs(self, self._known(a), another, another._known(b))
         if isinstance(a, Results) or isinstance(b, Results):
             raise InputError(
                 "a run is compared by its configurations", "write results.compare(a, b, other), a of this run and b of the other"
@@ -242,9 +247,9 @@ class Results(AdvisedNames):
         require(within, str, "within")
         if dataset is not None:
             require(dataset, Dataset, "dataset")
-        (chosen,) = metrics_given(str(self.tables.primary) if isinstance(metric, str) and not metric else metric)
+        (chosen,) = metrics_given(str(self.primary) if isinstance(metric, str) and not metric else metric)
         question = WhatIfQuestion(chosen, within)
-        rescorer = self.rescorer if dataset is None else replace(self.rescorer, dataset=RunDataset(self.tables, dataset))
+        rescorer = self.rescorer if dataset is None else replace(self.rescorer, dataset=RunDataset(self, dataset))
         return what_if_table(rescorer, question)
 
     def parts(self) -> pd.DataFrame:
@@ -268,7 +273,7 @@ class Results(AdvisedNames):
         >>> results.parts()[["alternative", "reference", "verdict"]].iloc[0].tolist()
         ['fixed, size 256', 'fixed, size 128', 'no difference shown']
         """
-        return parts_table(self.tables)
+        return parts_table(self)
 
     @checked_names
     def decomposition(self, metric: str = "") -> pd.DataFrame:
@@ -290,7 +295,7 @@ class Results(AdvisedNames):
         >>> results.decomposition().columns[:4].tolist()
         ['configuration', 'metric', 'part', 'value']
         """
-        return decomposition_table(self.tables, metric)
+        return decomposition_table(self, metric)
 
     @checked_names
     def causes(self, configuration: str, of: Literal["evidence", "answers"] = "evidence") -> pd.DataFrame:
@@ -314,10 +319,10 @@ class Results(AdvisedNames):
         """
         name = self._known(configuration)
         if of == "answers":
-            rows, meanings = failed_answers(self.tables, name), answer_cause_meanings(self.tables)
+            rows, meanings = failed_answers(self, name), answer_cause_meanings(self)
             rows = rows[["query_id", "condition", "repeat", "cause", "evidence"]]
         elif of == "evidence":
-            rows, meanings = missed_evidence(self.tables, name)[["query_id", "cause", "evidence", "rank"]], cause_meanings(self.tables)
+            rows, meanings = missed_evidence(self, name)[["query_id", "cause", "evidence", "rank"]], cause_meanings(self)
         else:
             raise InputError(f"{of!r} has no causes{meant(str(of), ['evidence', 'answers'])}", "write evidence or answers")
         rows.insert(1, "question", rows["query_id"].map(self.questions.set_index("query_id")["text"]))
@@ -349,10 +354,10 @@ class Results(AdvisedNames):
         from workbench.experiment.gate_keys import gate_of
         from workbench.gate.check import check_gate
 
-        known = dict(self.tables.manifest["experiment"].get("gate", {}))
+        known = dict(self.manifest["experiment"].get("gate", {}))
         given = {"configuration": configuration, "baseline": str(baseline), "tolerance": tolerance, "compare": list(compare)}
         known |= {name: value for name, value in given.items() if value} | {"rules": [*known.get("rules", []), *rules]}
-        return check_gate(self.tables, gate_of({"gate": known}, "the rules"))
+        return check_gate(self, gate_of({"gate": known}, "the rules"))
 
     def to_html(self, path: str | Path) -> Path:
         """Write the report as one self-contained HTML file, and return its path.
@@ -362,7 +367,7 @@ class Results(AdvisedNames):
         >>> results.to_html("sizes.html").stat().st_size > 100_000
         True
         """
-        return write_report(self.tables, Path(path))
+        return write_report(self, Path(path))
 
     @checked_names
     def export(self, configuration: str, folder: str | Path | None = None, *, allow_code: bool = False) -> Path:
@@ -391,17 +396,7 @@ class Results(AdvisedNames):
         """The stored rankings of the run, which `what_if` scores."""
         from workbench.scoring.rescore import Rescorer, RunDataset
 
-        return Rescorer(self.tables, self.folder, RunDataset(self.tables))
-
-    @property
-    def name(self) -> str:
-        """The experiment's name."""
-        return self.tables.name
-
-    @property
-    def failures(self) -> dict[str, str]:
-        """The error of each failed configuration."""
-        return self.tables.failures
+        return Rescorer(self, self.folder, RunDataset(self))
 
     def comparison(self) -> ComparisonView:
         """Show the sections of the report one by one, as the comparison notebook does.
@@ -411,7 +406,7 @@ class Results(AdvisedNames):
         >>> type(results.comparison().ranking()).__name__
         'Shown'
         """
-        return ComparisonView(self.tables)
+        return ComparisonView(self)
 
     def summary(self) -> str:
         """Answer the eight questions at the head of the report in plain sentences. They name a winner only if the verdict does.
@@ -436,7 +431,7 @@ class Results(AdvisedNames):
         >>> type(results.configuration("fixed-128-0").worst()).__name__
         'Shown'
         """
-        return ConfigurationView(self.tables, self._known(name))
+        return ConfigurationView(self, self._known(name))
 
     def answer_view(self, configuration: str = "") -> AnswersView:
         """Show the answers of the run, and those of one configuration beside their contexts, as the answers notebook does.
@@ -453,13 +448,13 @@ class Results(AdvisedNames):
         Traceback (most recent call last):
         workbench.errors.InputError: the run sizes has no answers; add answering to the pipeline of the experiment and sweep again
         """
-        names = answering(self.tables)
+        names = answering(self)
         if not names:
             raise InputError(f"the run {self.name} has no answers", "add answering to the pipeline of the experiment and sweep again")
         name = self._known(configuration) if configuration else names[0]
         if name not in names:
             raise InputError(f"{name} has no answers", f"choose one of {', '.join(names)}")
-        return AnswersView(self.tables, name)
+        return AnswersView(self, name)
 
     def judge_view(self, configuration: str = "") -> JudgeView:
         """Show how far the judges of the run can be trusted and why answers fail, as the judge notebook does.
@@ -476,9 +471,9 @@ class Results(AdvisedNames):
         Traceback (most recent call last):
         workbench.errors.InputError: the run sizes has no judges; add answering to the pipeline of the experiment and sweep again
         """
-        if not has_judges(self.tables):
+        if not has_judges(self):
             raise InputError(f"the run {self.name} has no judges", "add answering to the pipeline of the experiment and sweep again")
-        return JudgeView(self.tables, self.answer_view(configuration).name)
+        return JudgeView(self, self.answer_view(configuration).name)
 
     def __getitem__(self, name: str) -> ConfigurationView:
         """Return `configuration(name)`."""
@@ -486,11 +481,11 @@ class Results(AdvisedNames):
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the names of the finished configurations."""
-        return iter(self.tables.names)
+        return iter(self.names)
 
     def __len__(self) -> int:
         """Return the number of finished configurations."""
-        return len(self.tables.names)
+        return len(self.names)
 
     def __bool__(self) -> bool:
         """Return True, also without a finished configuration."""
@@ -500,14 +495,14 @@ class Results(AdvisedNames):
         return self.comparison()._repr_html_() + show(ranking_table(self._findings))._repr_html_()
 
     def __repr__(self) -> str:
-        return f"Results({self.name!r}, {plural(len(self.tables.names), 'configuration')} by {self.tables.primary})"
+        return f"Results({self.name!r}, {plural(len(self.names), 'configuration')} by {self.primary})"
 
     @cached_property
     def _findings(self) -> Findings:
-        return findings(self.tables)
+        return findings(self)
 
     def _known(self, name: str) -> str:
-        known = self.tables.names
+        known = self.names
         if name in known:
             return name
         if name in self.failures:
@@ -547,4 +542,4 @@ def load(path: str | Path) -> Results:
         raise InputError(
             f"{path} does not exist (did you mean '{Path('outputs') / path}'?)", "give the folder outputs/<name> of a finished sweep"
         )
-    return Results(RunTables.read(folder), folder)
+    return Results.read(folder)

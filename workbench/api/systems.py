@@ -140,7 +140,7 @@ def usual_metrics(dataset: Dataset) -> list[Metric]:
 def scores_of_target(target: Target, dataset: Dataset, metrics: Sequence[Metric]) -> SystemScores:
     """Return the scores of one target, by the metrics of its run if none are given."""
     results = compare({target.name: target}, dataset, metrics or None)
-    wanted = [str(metric) for metric in metrics] or list(results.tables.measures)
+    wanted = [str(metric) for metric in metrics] or list(results.measures)
     table = results.metrics.query("slice == 'all' and condition == @RETRIEVED", local_dict={"RETRIEVED": RETRIEVED})
     # A metric of answers that applies to none has no row.
     table = table.set_index("metric").reindex(wanted).fillna({"n": 0, "clusters": 0, "unscored": 0, "conditional": ""}).reset_index()
@@ -148,7 +148,7 @@ def scores_of_target(target: Target, dataset: Dataset, metrics: Sequence[Metric]
     queries = results.queries.query("condition == @RETRIEVED", local_dict={"RETRIEVED": RETRIEVED})
     queries = queries[queries["metric"].isin(wanted)].reset_index(drop=True)
     columns = ["metric", "value", "low", "high", "n", "clusters", "unscored", "attainable", "conditional"]
-    return SystemScores(table[columns], queries[["query_id", "metric", "value", "state", "reason"]], _notes(results.tables), results)
+    return SystemScores(table[columns], queries[["query_id", "metric", "value", "state", "reason"]], _notes(results), results)
 
 
 def _run(settings: dict[str, Any], made: dict[str, Any], outputs: str | Path | None) -> Results:
@@ -166,7 +166,7 @@ def _run(settings: dict[str, Any], made: dict[str, Any], outputs: str | Path | N
     for line in (*_notes(tables), *missing_answers(tables)):
         say_above(line)
     kept = outcome.folder if outputs is None else _copied(outcome.folder, Path(outputs) / _NAME)
-    return Results(RunTables.read(kept), kept)
+    return Results.read(kept)
 
 
 def _copied(folder: Path, target: Path) -> Path:

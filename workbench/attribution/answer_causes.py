@@ -31,30 +31,23 @@ class MissedEvidence:
 
 
 @dataclass(frozen=True, slots=True)
-class VerifiedClaim:
-    """A claim of an answer and its verdict, which is empty if the judge failed or gives none. `expected`: it states the expected answer."""
-
-    text: str
-    verdict: Verdict = ""
-    expected: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class AnswerFacts:
     """Everything that decides about the cause of one answer.
 
     `answerable` is False for a question without an answer, and in a condition that withholds its evidence: both require a refusal. `missed` is
     the evidence that is not in the context, None if the question has no labels. `correct` and `relevant` (the answer is one to the question,
-    right or wrong) are None if nothing or nobody can say. `claims` is None if the answer was not split. `text` is what needs no judge.
+    right or wrong) are None if nothing or nobody can say. `claims` are the claims with their verdicts, empty if the judge failed or gives none, and
+    None if the answer was not split; `expected_claims` are those that state the expected answer. `text` is what needs no judge.
     """
 
     answerable: bool
     refused: bool
     missed: tuple[MissedEvidence, ...] | None = ()
     correct: bool | None = None
-    claims: tuple[VerifiedClaim, ...] | None = ()
+    claims: tuple[tuple[str, Verdict], ...] | None = ()
     relevant: bool | None = None
     text: AnswerText = field(default_factory=AnswerText)
+    expected_claims: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +114,8 @@ def _refuses(seen: AnswerFacts) -> bool:
 def _beside_right(seen: AnswerFacts) -> AnswerCause | None:
     """The cause that a claim shows beside a right answer which the context supports: no missing evidence made it fail."""
     claims = seen.claims or ()
-    unsupported_answer = any(claim.expected and claim.verdict in _DENIED for claim in claims)
-    right = seen.correct is True and any(claim.verdict == "supported" for claim in claims) and not unsupported_answer
+    unsupported_answer = any(claim in seen.expected_claims and verdict in _DENIED for claim, verdict in claims)
+    right = seen.correct is True and any(verdict == "supported" for _, verdict in claims) and not unsupported_answer
     return _made_up(seen) if right else None
 
 
@@ -133,18 +126,15 @@ def _made_up(seen: AnswerFacts) -> AnswerCause | None:
     return shown or (AnswerCause("unsupported", seen.text.invented) if seen.text.invented else None)
 
 
-def _denied(claims: Sequence[VerifiedClaim]) -> AnswerCause | None:
+def _denied(claims: Sequence[tuple[str, Verdict]]) -> AnswerCause | None:
     """The cause that the first claim with the earlier cause shows, if the context does not support all."""
-    for verdict, cause in _DENIED.items():
-        for claim in claims:
-            if claim.verdict == verdict:
-                return AnswerCause(cause, claim.text)
-    return None
+    causes = (AnswerCause(cause, claim) for denied, cause in _DENIED.items() for claim, verdict in claims if verdict == denied)
+    return next(causes, None)
 
 
 def _faithful(seen: AnswerFacts) -> bool:
     """True if every claim of the answer is known to be supported."""
-    return seen.claims is not None and all(claim.verdict == "supported" for claim in seen.claims)
+    return seen.claims is not None and all(verdict == "supported" for _, verdict in seen.claims)
 
 
 def _of_faithful(seen: AnswerFacts) -> str:

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from workbench.attribution.answer_causes import AnswerFacts, MissedEvidence, VerifiedClaim
+from workbench.attribution.answer_causes import AnswerFacts, MissedEvidence
 from workbench.attribution.answer_text import AnswerText, states
-from workbench.judging.base import Task
+from workbench.judging.base import Task, Verdict
 from workbench.judging.settings import EndToEndThresholds
 from workbench.metrics.case import AnswerJudgements
 
@@ -50,7 +50,8 @@ def answer_facts(answer: JudgedQuestion, roles: JudgeRoles) -> AnswerFacts:
     if correct is None and answer.answerable:
         correct = _reached(answer.judgements, "correctness", thresholds.correctness)
     relevant = _reached(answer.judgements, "answer_relevance", thresholds.answer_relevance) if roles.relevance else None
-    return AnswerFacts(answer.answerable, answer.refused, answer.missed, correct, _verified(answer, roles), relevant, answer.text)
+    stated = frozenset(claim for claim in answer.claims if states(claim, answer.expected))
+    return AnswerFacts(answer.answerable, answer.refused, answer.missed, correct, _verified(answer, roles), relevant, answer.text, stated)
 
 
 def _reached(judgements: AnswerJudgements, task: Task, threshold: float) -> bool | None:
@@ -58,11 +59,10 @@ def _reached(judgements: AnswerJudgements, task: Task, threshold: float) -> bool
     return None if score is None else score >= threshold
 
 
-def _verified(answer: JudgedQuestion, roles: JudgeRoles) -> tuple[VerifiedClaim, ...] | None:
-    stated = [states(claim, answer.expected) for claim in answer.claims]
+def _verified(answer: JudgedQuestion, roles: JudgeRoles) -> tuple[tuple[str, Verdict], ...] | None:
     if answer.verbatim:
-        return tuple(VerifiedClaim(claim, "supported", expected) for claim, expected in zip(answer.claims, stated, strict=True))
+        return tuple((claim, "supported") for claim in answer.claims)
     if answer.judgements.claims_error:
         return None
     verdicts = [judgement.verdict if roles.claims and not judgement.error else "" for judgement in answer.judgements.support]
-    return tuple(VerifiedClaim(*claim) for claim in zip(answer.claims, verdicts, stated, strict=True))
+    return tuple(zip(answer.claims, verdicts, strict=True))

@@ -245,7 +245,7 @@ def _fits(run: Path, dataset: "Dataset") -> bool:
     from workbench.api.results import load
 
     try:
-        asked = set(load(run).tables.questions["query_id"])
+        asked = set(load(run).questions["query_id"])
     except WorkbenchError as error:
         say_aside(f"workbench: {run} is not used: {error}")
         return False

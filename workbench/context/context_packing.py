@@ -52,7 +52,6 @@ class PromptTokens:
     passage_overhead: Callable[[int], int] = lambda _: 0
 
     def count(self, text: str) -> int:
-        """Count the tokens of a text."""
         return len(self.starts([text])[0])
 
 

@@ -54,7 +54,6 @@ class DeliveredSlices:
         return {document.doc_id: index for index, document in enumerate(self.documents)}
 
     def passage(self, row: int) -> Passage:
-        """Return one slice as a passage."""
         return passage_of(self.documents[self.doc[row]], int(self.start[row]), int(self.end[row]))
 
     def around(self, span: Passage) -> list[Passage]:

@@ -120,7 +120,6 @@ class ConverterProcess:
         return signal.Signals(-code).name if code is not None and code < 0 else f"exit code {code}"
 
     def close(self) -> None:
-        """End the process."""
         if self._process is not None and self._calls is not None:
             self._calls.close()
             self._process.join(0.5)

@@ -28,7 +28,6 @@ class LoopThread(Generic[T]):
         self._loop = asyncio.new_event_loop()
 
     def deliver(self, item: T) -> None:
-        """Hand an item to the caller."""
         self._items.put((item,))
 
     def items(self, work: Callable[[], Coroutine[None, None, None]], stop: Future[None] | None = None) -> Iterator[T]:

@@ -198,11 +198,9 @@ class ProgressBar(tqdm):  # type: ignore[type-arg]  # tqdm is generic for type c
         return super().update(n)
 
     def set_description_str(self, desc: str | None = None, refresh: bool | None = True) -> None:
-        """Set the text beside the bar."""
         super().set_description_str(printable_line(desc or ""), refresh)
 
     def close(self) -> None:
-        """Remove the bar."""
         super().close()
         if self._output:
             self._output.update({"text/plain": self.last_line}, raw=True)

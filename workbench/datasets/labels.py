@@ -188,7 +188,6 @@ class TextSearch:
             yield from (Span(document.doc_id, *match.span()) for match in pattern.finditer(document.text))
 
     def text(self, span: Span) -> str:
-        """Return the text of a span."""
         return self._documents[self._rows[span.doc_id]].text[span.start : span.end]
 
     def _rows_of(self, doc_ids: Iterable[str] | None) -> list[int] | None:

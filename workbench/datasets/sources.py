@@ -146,12 +146,8 @@ class TableSource(EvidenceSource):
 
 
 SOURCES: dict[str, type[Source]] = {
-    "golden": GoldenSource,
-    "list": ListSource,
-    "beir": BeirSource,
-    "nfcorpus": NfcorpusSource,
-    "trec": TrecSource,
-    "table": TableSource,
+    str(source.model_fields["kind"].default): source
+    for source in (GoldenSource, ListSource, BeirSource, NfcorpusSource, TrecSource, TableSource)
 }
 
 

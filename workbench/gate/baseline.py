@@ -348,7 +348,7 @@ def _json(path: Path) -> object:
 
 def question_prints(run: RunTables) -> dict[str, QuestionPrint]:
     """Return the fingerprints of each question, in the dataset's order."""
-    judged = _grouped(run.judgements, ["doc_id", "relevance"])
+    judged = _grouped(run.table("judgements"), ["doc_id", "relevance"])
     needed = _grouped(_by_first_alternative(run), ["first", "doc_id", "words"])
     prints: dict[str, QuestionPrint] = {}
     for row in run.questions[["query_id", "text", "answerable", "answer", "metadata"]].itertuples(index=False):

@@ -138,7 +138,7 @@ def retrieval_results(own: GatedConfiguration, test: RetrievalTest) -> Iterator[
     Raises InputError for an unknown question, for a question without a relevant document, and if `k` exceeds the hits of the configuration.
     """
     _require_depth(own, test)
-    judged = own.run.judgements[own.run.judgements["relevance"] > 0]
+    judged = own.run.table("judgements")[own.run.table("judgements")["relevance"] > 0]
     relevant = {str(name): sorted(set(map(str, rows))) for name, rows in judged.groupby("query_id", sort=False)["doc_id"]}
     hits = own.run.of("hits", own.name).sort_values("rank").drop_duplicates(["query_id", "doc_id"])
     ranked = {str(name): list(documents) for name, documents in hits.groupby("query_id", sort=False)["doc_id"]}

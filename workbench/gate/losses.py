@@ -96,7 +96,9 @@ def _answerable(run: RunTables) -> set[str]:
 
 
 def _document_labels(run: RunTables) -> Iterator[LabelledPlaces]:
-    relevant = run.judgements[(run.judgements["relevance"] >= 1) & run.judgements["query_id"].isin(_answerable(run))]
+    relevant = run.table("judgements")[
+        (run.table("judgements")["relevance"] >= 1) & run.table("judgements")["query_id"].isin(_answerable(run))
+    ]
     for query_id, doc_id in zip(relevant["query_id"], relevant["doc_id"], strict=True):
         yield LabelledPlaces(query_id, -1, [Span(doc_id, 0, 0)])
 
@@ -240,7 +242,7 @@ class _RankedSides:
 
     @cached_property
     def _relevant(self) -> set[tuple[str, str]]:
-        judged = self.run.judgements[self.run.judgements["relevance"] >= 1]
+        judged = self.run.table("judgements")[self.run.table("judgements")["relevance"] >= 1]
         return set(zip(judged["query_id"], judged["doc_id"], strict=True))
 
     def _text(self, span: Span) -> str:

@@ -141,7 +141,7 @@ class CandidateChecks:
     def from_evidence(self, candidates: Sequence[Candidate]) -> list[Candidate]:
         """Ask with the evidence only, which must give the same answer, and with each single piece of several, which must not."""
         checked = list(candidates)
-        evidence = {index: [self._text(need[0]) for need in each.needs] for index, each in enumerate(checked) if each.needs}
+        evidence = {index: [self._text(need[0]) for need in candidate.needs] for index, candidate in enumerate(checked) if candidate.needs}
         replies = self._ask([(checked[index].question, texts) for index, texts in evidence.items()], "check evidence")
         for index, reply in zip(evidence, replies, strict=True):
             checked[index] = self._from_evidence(checked[index], reply)
@@ -231,7 +231,6 @@ class Generated:
 
     @classmethod
     def of(cls, candidates: Sequence[Candidate], settings: GenerationSettings, wanted: int) -> Self:
-        """Separate accepted from dropped candidates."""
         accepted = tuple(candidate for candidate in candidates if not candidate.dropped)
         return cls(accepted, tuple(candidate for candidate in candidates if candidate.dropped), settings, wanted)
 
@@ -356,7 +355,7 @@ class _Rounds:
 
 def _open(candidates: Sequence[Candidate], stage: Stage) -> list[Candidate]:
     """Apply a stage to the candidates that are not dropped, and keep the others in their places."""
-    indices = [index for index, each in enumerate(candidates) if not each.dropped]
+    indices = [index for index, candidate in enumerate(candidates) if not candidate.dropped]
     result = list(candidates)
     for index, candidate in zip(indices, stage([candidates[index] for index in indices]), strict=True):
         result[index] = candidate

@@ -39,7 +39,6 @@ class PassageIndex:
 
     @classmethod
     def of(cls, documents: Sequence[Document], tokens: int, cache: VectorCache) -> "PassageIndex":
-        """Cut the documents and embed the passages."""
         chunker = MarkdownChunker(size=tokens, enrich=True, model=EMBEDDER.vocabulary)
         passages = tuple(chunk for document in documents for chunk in chunker.split(document))
         vectors = embed([passage.embedded_text for passage in passages], EMBEDDER, "document", cache, "passages").vectors

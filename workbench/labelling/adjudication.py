@@ -12,7 +12,7 @@ from workbench.core.display import excerpt
 from workbench.core.formatting import meant
 from workbench.errors import InputError
 from workbench.labelling.label_file import ActionKind, AnnotatorLabels, LabelAction, Value
-from workbench.records import ACCEPTED_BY, PROVENANCE, Need, Query, Span
+from workbench.records import ACCEPTED_BY, PROVENANCE, Need, Query, Span, same_evidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,6 @@ class Adjudicator:
         return None
 
     def add_conflict(self, query_id: str, about: str, said: Mapping[str, str]) -> None:
-        """List a conflict."""
         self.conflicts.append(LabelConflict(query_id, about, "; ".join(f"{name}: {words}" for name, words in said.items())))
 
 
@@ -74,16 +73,6 @@ Item = TypeVar("Item", bound=Hashable)
 def span_of(action: LabelAction) -> Span:
     """Return the span that an action labels."""
     return Span(action.doc_id, action.start, action.end)
-
-
-def overlap(first: Span, second: Span) -> int:
-    """Return how many characters two spans share."""
-    return max(0, min(first.end, second.end) - max(first.start, second.start)) if first.doc_id == second.doc_id else 0
-
-
-def alike(first: Span, second: Span) -> bool:
-    """Compare two spans: they mark the same passage if they share at least half of the shorter one, as evidence and chunks must."""
-    return 2 * overlap(first, second) >= min(first.end - first.start, second.end - second.start) and overlap(first, second) > 0
 
 
 def groups(items: Sequence[Item], linked: Callable[[Item, Item], bool]) -> list[list[Item]]:
@@ -126,7 +115,7 @@ def joined_needs(query_id: str, existing: Sequence[Need], judge: Adjudicator) ->
     alternatives: dict[Span, list[_Piece]] = {
         span: [("", number)] for number, need in enumerate(existing, 1) for span in need.alternatives if span not in removed
     }
-    for group in groups([mark for mark in marks if mark.piece != NO_EVIDENCE], lambda one, other: alike(one.span, other.span)):
+    for group in groups([mark for mark in marks if mark.piece != NO_EVIDENCE], lambda one, other: same_evidence(one.span, other.span)):
         longest = max((mark.span for mark in group), key=lambda span: (span.end - span.start, -span.start))
         if _holds(query_id, longest, {mark.by for mark in group}, people, judge):
             pieces = [("" if mark.piece <= len(existing) else mark.by, mark.piece) for mark in group]

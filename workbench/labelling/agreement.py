@@ -10,10 +10,10 @@ import pandas as pd
 from workbench.core.display import table_html
 from workbench.core.formatting import interval, number, plural
 from workbench.errors import InputError
-from workbench.labelling.adjudication import NO_EVIDENCE, alike, span_of
+from workbench.labelling.adjudication import NO_EVIDENCE, span_of
 from workbench.labelling.checking import GradeScale
 from workbench.labelling.label_file import AnnotatorLabels
-from workbench.records import Span
+from workbench.records import Span, same_evidence
 from workbench.statistics.judging.calibration import CalibrationValue, agreement
 
 _COLUMNS = ("query_id", "about", "first", "second")
@@ -94,8 +94,8 @@ def agreement_of(first: AnnotatorLabels, second: AnnotatorLabels, scale: GradeSc
 
 def compared_spans(first: Sequence[Span], second: Sequence[Span]) -> tuple[list[Span], list[Span], int]:
     """Return the spans that only the first marked, those that only the second marked, and how many of the first are like one of the second."""
-    only_first = [span for span in first if not any(alike(span, other) for other in second)]
-    only_second = [span for span in second if not any(alike(span, other) for other in first)]
+    only_first = [span for span in first if not any(same_evidence(span, other) for other in second)]
+    only_second = [span for span in second if not any(same_evidence(span, other) for other in first)]
     return only_first, only_second, len(first) - len(only_first)
 
 

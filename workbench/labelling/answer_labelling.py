@@ -53,7 +53,6 @@ class AnswerLabelling:
         return f"{sum(bool(line.label) for line in self.lines)} of {plural(len(self.lines), 'item')} labelled"
 
     def refresh(self) -> None:
-        """Read the file again."""
         self.lines = [line for line in merged(self._read(), self._drawn) if line.task == self.task]
 
     def label(self, label: str) -> None:

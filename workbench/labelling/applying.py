@@ -54,7 +54,7 @@ def apply_to(dataset: Dataset, labels: Mapping[str, AnnotatorLabels], adjudicato
     queries, needs, qrels, left_out = list[Query](), list[Need](), list[Qrel](), dict[str, str]()
     for query in dataset.queries:
         existing = [need for need in dataset.needs if need.query_id == query.query_id]
-        evidence = [need for each in joined_needs(query.query_id, existing, judge) if (need := grades.without_refused(each))]
+        evidence = [need for joined in joined_needs(query.query_id, existing, judge) if (need := grades.without_refused(joined))]
         given = grades.of(query.query_id, evidence)
         labelled, refusal = reviewed(_question(query, judge), judge)
         why = refusal or _fault(labelled, any(grade > 0 for grade in given.values()))

@@ -59,7 +59,6 @@ class LabelChecker:
         return LabelHeader(self.dataset.name, documents, self.scale.grades)
 
     def document_digest(self, doc_id: str) -> str:
-        """Return the digest of a document's text."""
         if doc_id not in self._digests:
             self._digests[doc_id] = digest(self.documents[doc_id].text)
         return self._digests[doc_id]

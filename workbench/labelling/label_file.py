@@ -205,7 +205,6 @@ class LabelHeader:
     grades: tuple[int, ...]
 
     def as_json(self) -> str:
-        """Return the header as a line."""
         row = {"labels": VERSION, "dataset": self.dataset, "documents": self.documents, "grades": list(self.grades)}
         return json.dumps(row, ensure_ascii=False)
 

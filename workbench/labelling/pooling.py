@@ -124,8 +124,8 @@ def joined_pools(first: LabelPool, second: LabelPool, seed: int = 0) -> LabelPoo
     documents = {}
     for query_id in dict.fromkeys([*first.documents, *second.documents]):
         pools = [*second.documents.get(query_id, ()), *first.documents.get(query_id, ())]
-        each = {document.doc_id: document for document in pools}
-        documents[query_id] = tuple(each[doc_id] for doc_id in _ordered(query_id, each, seed))
+        by_id = {document.doc_id: document for document in pools}
+        documents[query_id] = tuple(by_id[doc_id] for doc_id in _ordered(query_id, by_id, seed))
     return LabelPool(documents, {**second.answers, **first.answers})
 
 

@@ -122,7 +122,6 @@ class LabellingSession:
 
     @property
     def labels(self) -> AnnotatorLabels:
-        """Return this person's labels."""
         return self.everyone.get(self.annotator) or AnnotatorLabels(self.annotator, {})
 
     @property
@@ -138,17 +137,22 @@ class LabellingSession:
         fitting, faults = self.checker.checked(self.file)
         self.everyone = labels_by_annotator(fitting)
         self.faults: tuple[DamagedLine, ...] = tuple(faults)
-        known, queued = self.checker.queries, {each.query_id for each in self.task.queue}
-        added = (QueuedQuestion(each, _ADDED, 0.0) for each in known if each not in queued)
-        self.queue = (*(each for each in self.task.queue if each.query_id in known), *added)
-        self._places = {each.query_id: place for place, each in enumerate(self.queue)}
+        known, queued = self.checker.queries, {question.query_id for question in self.task.queue}
+        added = (QueuedQuestion(new_id, _ADDED, 0.0) for new_id in known if new_id not in queued)
+        self.queue = (*(question for question in self.task.queue if question.query_id in known), *added)
+        self._places = {question.query_id: place for place, question in enumerate(self.queue)}
         self.place = self._places.get(query_id, max(0, min(self.place, len(self.queue) - 1)))
 
     def judge(self, doc_id: str, grade: int | None) -> None:
         """Judge a document for the question, or remove its judgement."""
         # A grade of numpy or 1.0 is written as the whole number that it equals. True is a slip.
         known = next(
-            (each for each in self.checker.scale.grades if isinstance(grade, Real) and not isinstance(grade, bool) and each == grade), None
+            (
+                known_grade
+                for known_grade in self.checker.scale.grades
+                if isinstance(grade, Real) and not isinstance(grade, bool) and known_grade == grade
+            ),
+            None,
         )
         if grade is not None and known is None:
             raise InputError(f"there is no grade {grade}", f"choose one of {', '.join(map(str, self.checker.scale.grades))}")
@@ -245,7 +249,9 @@ class LabellingSession:
     def removable(self) -> bool:
         """True if this person added the question in hand, and no dataset has it yet."""
         query_id = self.query.query_id
-        return self.labels.value("question", query_id) is not None and all(each.query_id != query_id for each in self.task.dataset.queries)
+        return self.labels.value("question", query_id) is not None and all(
+            query.query_id != query_id for query in self.task.dataset.queries
+        )
 
     def remove_question(self) -> None:
         """Remove a question that this person added, and go to the next one. Its other labels stay in the file and do not count."""
@@ -260,7 +266,6 @@ class LabellingSession:
         self.place = max(0, min(place, len(self.queue) - 1))
 
     def go_to(self, query_id: str) -> None:
-        """Go to a question by its id."""
         if query_id not in self._places:
             raise InputError(f"there is no question {query_id!r}{meant(query_id, self._places)}", "give a query_id of the dataset")
         self.place = self._places[query_id]
@@ -277,7 +282,9 @@ class LabellingSession:
             return documents
         evident = {span.doc_id for need in self._needs.get(query.query_id, ()) for span in need}
         # A review begins with what the draft was made of. Its order hides nothing, since these documents are shown as relevant.
-        return tuple(sorted(documents, key=lambda each: (each.doc_id not in evident, (self.dataset_grade(each.doc_id) or 0) <= 0)))
+        return tuple(
+            sorted(documents, key=lambda document: (document.doc_id not in evident, (self.dataset_grade(document.doc_id) or 0) <= 0))
+        )
 
     @property
     def answers(self) -> Answers:
@@ -318,13 +325,14 @@ class LabellingSession:
         """Return how many documents of a question are judged, by this person or the dataset, of how many."""
         documents = self._pool(query_id)
         known = (
-            self.grade(each.doc_id, query_id) is not None or self.dataset_grade(each.doc_id, query_id) is not None for each in documents
+            self.grade(document.doc_id, query_id) is not None or self.dataset_grade(document.doc_id, query_id) is not None
+            for document in documents
         )
         return sum(known), len(documents)
 
     def totals(self) -> LabellingProgress:
         """Count the questions with nothing left to label: drafts that are reviewed, and others whose documents are judged."""
-        done = {each.query_id: len(set(self.progress(each.query_id))) == 1 for each in self.queue}
+        done = {question.query_id: len(set(self.progress(question.query_id))) == 1 for question in self.queue}
         drafts = [finished for query_id, finished in done.items() if self.checker.queries[query_id].is_draft]
         reviewed = sum(drafts)
         return LabellingProgress(reviewed, len(drafts), sum(done.values()) - reviewed, len(done) - len(drafts))
@@ -347,7 +355,9 @@ class LabellingSession:
     def _pool(self, query_id: str) -> tuple[PooledDocument, ...]:
         """Return the documents to judge for a question. For one that was added they are searched for once; without any, the first documents."""
         if not self.queue:
-            return tuple(PooledDocument(each.doc_id, ((0, len(each.text)),)) for each in self.task.dataset.corpus[:_MOST_LISTED])
+            return tuple(
+                PooledDocument(document.doc_id, ((0, len(document.text)),)) for document in self.task.dataset.corpus[:_MOST_LISTED]
+            )
         if query_id not in self._pools:
             query = self.checker.queries.get(query_id)
             asked = replace(self.task.dataset, queries=(query,) if query else (), qrels=(), needs=())

@@ -27,7 +27,7 @@ from workbench.metrics.definition import (
     WORKBENCH,
     MetricDefinition,
 )
-from workbench.records import Passage, Span
+from workbench.records import same_evidence
 
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 # What string.punctuation has besides the punctuation of Unicode.
@@ -154,17 +154,13 @@ def _cited(case: Case) -> list[list[int]]:
 
 
 def proves(case: Case, query: int) -> Bools:
-    """Mask of the pieces of a question's evidence that each passage has. Shape (needs, passages)."""
+    """Mask of the pieces of a question's evidence that each passage has. Shape (needs, passages). An altered copy has none."""
     needs, passages = case.labels.needs[query], case.contexts.passages[query]
-    cells = [[any(_has(passage, span) for span in need.alternatives) for passage in passages] for need in needs]
+    cells = [
+        [passage.planted != COUNTERFACTUAL and any(same_evidence(passage, span) for span in need.alternatives) for passage in passages]
+        for need in needs
+    ]
     return np.array(cells, dtype=np.bool_).reshape(len(needs), len(passages))
-
-
-def _has(passage: Passage, span: Span) -> bool:
-    """Check that a passage overlaps evidence by at least half of the shorter of the two. An altered copy does not have it."""
-    common = min(passage.end, span.end) - max(passage.start, span.start)
-    shorter = min(passage.end - passage.start, span.end - span.start)
-    return passage.doc_id == span.doc_id and passage.planted != COUNTERFACTUAL and common > 0 and 2 * common >= shorter
 
 
 def refused(case: Case, _: Cut) -> MetricValues:

@@ -34,7 +34,7 @@ class JudgedPair:
         """Pair two rankings of document ids. A negative grade is a judgement that the document is not relevant."""
         ranks = [{doc_id: rank for rank, doc_id in enumerate(ranked[:k], 1)} for ranked in (first, second)]
         pool = sorted(ranks[0].keys() | ranks[1].keys())
-        own, other = (np.array([each.get(doc_id, _NOT_FOUND) for doc_id in pool], dtype=np.int64) for each in ranks)
+        own, other = (np.array([ranked.get(doc_id, _NOT_FOUND) for doc_id in pool], dtype=np.int64) for ranked in ranks)
         known = np.array([max(grades[doc_id], 0) if doc_id in grades else -1 for doc_id in pool], dtype=np.int64)
         relevant = np.array(sorted((grade for grade in grades.values() if grade > 0), reverse=True), dtype=np.int64)
         return cls(k, own, other, known, relevant)

@@ -156,7 +156,6 @@ class _Asked:
         return MetricValues(value, unscored=unscored)
 
     def of_answers(self, case: Case, _: Cut) -> MetricValues:
-        """Return the values of the answers."""
         asked = case.labels.answerable & np.array([not error for error in case.answers.errors], dtype=np.bool_)
         value, unscored = self._values(case.labels.questions, case.answers.texts, asked)
         return MetricValues(value, unscored=unscored)

@@ -250,7 +250,6 @@ class FolderConversion:
             self._note(origin)
 
     def add(self, origin: DocumentOrigin) -> None:
-        """Add a document."""
         self.added.append(origin)
         self._note(origin)
 

@@ -19,7 +19,7 @@ from workbench.errors import InputError, RunError
 from workbench.pipeline.configuration import PipelineConfiguration
 from workbench.pipeline.context import RunContext
 from workbench.pipeline.search import SearchedQueries
-from workbench.records import Hit, Passage, Query, Variant
+from workbench.records import Answer, Hit, Passage, Query, Variant
 from workbench.retrieval.base import Corpus, DocumentFilters, QueryBatch, SearchDepth
 from workbench.retrieval.reranked import reranked
 from workbench.rewriting.base import FeedbackRewriter, TextRewriter, expanded_queries
@@ -63,8 +63,8 @@ def _vectors(texts: list[str], embedder: Embedder | None, document: bool = False
 _SHOWN_CHARACTERS = 400
 
 
-@dataclass(frozen=True)
-class SingleAnswer:
+@dataclass(frozen=True, repr=False)
+class SingleAnswer(Answer):
     """An answer to one question, with its context.
 
     `passages` are the context in the order of the prompt, and `citations` those that the answer cites. `refused` says whether it refuses to
@@ -72,17 +72,10 @@ class SingleAnswer:
     None if they are not known. `seconds` is the duration of the call that made it, and `cached` whether that call was made before.
     """
 
-    question: str
-    text: str
-    refused: bool
-    citations: tuple[Passage, ...]
-    passages: tuple[Passage, ...]
-    confidence: float | None = None
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cost: float | None = None
-    seconds: float = 0.0
-    cached: bool = False
+    # A person reads passages, in place of their numbers.
+    citations: tuple[Passage, ...] = ()  # type: ignore[assignment]
+    question: str = ""
+    passages: tuple[Passage, ...] = ()
 
     def __str__(self) -> str:
         return self.text
@@ -118,16 +111,6 @@ def single_answer(question: Query, hits: Sequence[Hit], configuration: PipelineC
     ((_, answer),) = generator.answer([request], run.answer_resources)
     if answer.error:
         raise RunError(f"the question has no answer: {answer.error}")
-    return SingleAnswer(
-        question.text,
-        answer.text,
-        is_refusal(answer.text, question=question.text) if answer.refused is None else answer.refused,
-        tuple(packed.passages[number] for number in answer.citations),
-        packed.passages,
-        answer.confidence,
-        answer.input_tokens,
-        answer.output_tokens,
-        answer.cost,
-        answer.seconds,
-        answer.cached,
-    )
+    refused = is_refusal(answer.text, question=question.text) if answer.refused is None else answer.refused
+    cited = tuple(packed.passages[number] for number in answer.citations)
+    return SingleAnswer(**vars(answer) | {"citations": cited, "refused": refused}, question=question.text, passages=packed.passages)

@@ -23,10 +23,10 @@ def headline(findings: Findings) -> Headline:
 def opening(findings: Findings) -> list[str]:
     """Give the outcome of the gate, warn of drafts, and describe configurations that are not ranked, the data and odd deliveries."""
     return [
-        *gate_opening(findings.run),
-        *beside_verdict(findings.run, findings.verdict),
+        *gate_opening(findings),
+        *beside_verdict(findings, findings.verdict),
         *(line for line in (won(findings)[1], " ".join(data(findings)).strip()) if line),
-        *delivery_notes(findings.run),
+        *delivery_notes(findings),
     ]
 
 

@@ -105,7 +105,7 @@ class ComparisonView(_RunView):
         values |= {"uncovered": uncovered} if uncovered else {}
         verdict = findings.verdict
         values |= {"winner": verdict.winner, "reason": verdict.reason, "best": list(verdict.best)} if verdict else {"winner": None}
-        aside = findings.screening.dropped if findings.screening else ()
+        aside = findings.screened.dropped if findings.screened else ()
         values |= {"screened_out": [row.configuration for row in aside]} if aside else {}
         unranked = f", {len(windowed)} beyond the window, {len(uncovered)} with too few values, {len(findings.failures)} failed"
         return Record(run_id, values, f"{len(ranked)} ranked by {metric}{unranked}")

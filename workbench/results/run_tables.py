@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import pandas as pd
 import pyarrow as pa
@@ -16,6 +16,7 @@ from workbench.core.files import checked, parsed_json, read_regular, table_fault
 from workbench.core.fingerprint import fingerprint
 from workbench.core.formatting import meant
 from workbench.errors import InputError
+from workbench.guessed_names import AdvisedNames
 from workbench.metrics.names import Metric
 from workbench.results.run_manifest import RunManifest
 from workbench.schemas import SCHEMAS, TableSchema
@@ -62,8 +63,8 @@ class TableFile:
 
 
 @dataclass(frozen=True, eq=False)
-class RunTables:
-    """The tables of a run, each an attribute loaded on first use, and its `manifest`.
+class RunTables(AdvisedNames):
+    """The tables of a run, each an attribute loaded on first use, its `manifest`, and the `folder` where it was opened.
 
     Rows of `configurations` are in the order of the run, failed ones last. Rows of `questions` are in the dataset's order, as are
     all arrays over queries.
@@ -71,11 +72,12 @@ class RunTables:
 
     manifest: Mapping[str, Any]
     sources: Mapping[str, Callable[["RunTables"], pd.DataFrame]] = field(repr=False)
+    folder: Path = Path()
     _made: dict[str, pd.DataFrame] = field(default_factory=dict, init=False, repr=False)
     _parts: dict[tuple[str, str], pd.DataFrame] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
-    def read(cls, folder: str | Path) -> "RunTables":
+    def read(cls, folder: str | Path) -> Self:
         """Open the run in `outputs/<name>`. Raises InputError if the folder contains no run or a table is missing."""
         place = Path(folder)
         if place.is_file():
@@ -99,10 +101,24 @@ class RunTables:
         # Tables are read later, from wherever the working directory is then.
         whole = place.resolve()
         files = {name: schema for name, schema in _schemas(manifest).items() if (place / f"{name}.parquet").is_file()}
-        return cls(manifest, {name: TableFile(whole, schema, manifest) for name, schema in files.items()})
+        return cls(manifest, {name: TableFile(whole, schema, manifest) for name, schema in files.items()}, place)
+
+    @classmethod
+    def view(cls, run: "RunTables", folder: Path) -> Self:
+        """Return a run as a value of this class. Both share the tables that either has loaded."""
+        made = cls(run.manifest, run.sources, folder)
+        vars(made).update(_made=run._made, _parts=run._parts)
+        return made
+
+    def __eq__(self, other: object) -> bool:
+        """Views of one run are equal, so that results are computed once for all of them."""
+        return isinstance(other, RunTables) and self._made is other._made
+
+    def __hash__(self) -> int:
+        return id(self._made)
 
     def __repr__(self) -> str:
-        return f"RunTables({self.name!r})"
+        return f"{type(self).__name__}({self.name!r})"
 
     def write(self, folder: Path) -> None:
         """Write every table and the manifest, each atomically. Delete the file of a table that the run does not have."""
@@ -118,16 +134,18 @@ class RunTables:
         write_text(folder / MANIFEST, json.dumps(self.manifest, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
     def table(self, name: str) -> pd.DataFrame:
-        """A table by its name in `schemas.SCHEMAS`, without rows if the run does not have it."""
+        """A table by its name in `schemas.SCHEMAS`, without rows if the run does not have it. Changes to it do not reach the run."""
         if name not in self._made:
             schema = self.schemas[name]
             self._made[name] = schema.conform(self.sources[name](self)) if name in self.sources else schema.empty()
-        return self._made[name]
+        # Without a copy of the values, which pandas makes when they are written to.
+        return self._made[name].copy(deep=False)
 
     def __getattr__(self, name: str) -> pd.DataFrame:
-        if "manifest" not in self.__dict__ or name not in self.schemas:
-            raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
-        return self.table(name)
+        if "manifest" in self.__dict__ and name in self.schemas:
+            return self.table(name)
+        missing: pd.DataFrame = super().__getattr__(name)  # type: ignore[misc]  # hidden from type checkers
+        return missing
 
     @cached_property
     def schemas(self) -> Mapping[str, TableSchema]:

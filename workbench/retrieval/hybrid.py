@@ -57,13 +57,13 @@ def fused_by_question(ranking: Ranking, question: Ints, corpus: Corpus, k: int) 
     hits = ranking.hits[ranking.hits["rank"] <= _pool(k)]
     texts = hits["query"].to_numpy(np.int64)
     by_number: dict[str, pd.DataFrame] = {
-        str(each): rows for each, rows in hits.assign(query=question[texts]).groupby(number[texts], sort=True)
+        str(text_number): rows for text_number, rows in hits.assign(query=question[texts]).groupby(number[texts], sort=True)
     }
     fused = reciprocal_ranks(by_number, dict.fromkeys(by_number, 1.0), CONSTANT) if by_number else hits[["query", "chunk", "score"]]
     single = combined([ranking.single], lambda texts, index: [texts[0](text) for text in np.flatnonzero(question == index).tolist()])
     fused_ranking = best_first(fused, corpus, int(question.max(initial=-1)) + 1, k, single)
     of = ranking.sources["query"].to_numpy(np.int64)
-    names = [f"{name}, text {each}" for name, each in zip(ranking.sources["retriever"], number[of].tolist(), strict=True)]
+    names = [f"{name}, text {text_number}" for name, text_number in zip(ranking.sources["retriever"], number[of].tolist(), strict=True)]
     return replace(fused_ranking, sources=ranking.sources.assign(query=question[of], retriever=pd.array(names, dtype="str")))
 
 
@@ -179,7 +179,7 @@ class HybridRetriever(Retriever):
 
     def settings(self) -> dict[str, Any]:
         settings = super().settings()
-        return settings | {name: {each: part.settings() for each, part in self.retrievers} for name in settings if name == "retrievers"}
+        return settings | {name: {member: part.settings() for member, part in self.retrievers} for name in settings if name == "retrievers"}
 
     def retrieve(self, queries: QueryBatch, corpus: Corpus, depth: SearchDepth) -> Ranking:
         shallow = SearchDepth(self.pool, 0, 1, queries=depth.queries)

@@ -82,7 +82,6 @@ class TopK:
 
     @property
     def depth(self) -> int:
-        """Return the number of items to keep."""
         return int(self.keys.shape[1])
 
     @property
@@ -133,7 +132,6 @@ class Spread:
         self._sums, self._squares, self._n = np.zeros(queries), np.zeros(queries), 0
 
     def add(self, rows: slice, products: Vectors) -> None:
-        """Add the products of some queries."""
         steps = np.multiply(products, 1 / STEP, dtype=np.float64)
         np.rint(steps, out=steps)
         if not self._n:

@@ -44,7 +44,7 @@ class StoredLabels:
         """The position of each document: of the dataset, or those that any table names."""
         if self.documents is not None:
             return {document.doc_id: place for place, document in enumerate(self.documents)}
-        tables = (self.run.documents, self.run.judgements, self.run.evidence, self.run.hits)
+        tables = (self.run.documents, self.run.table("judgements"), self.run.evidence, self.run.hits)
         return {name: place for place, name in enumerate(dict.fromkeys(doc for table in tables for doc in table["doc_id"].unique()))}
 
     @cached_property
@@ -59,9 +59,9 @@ class StoredLabels:
             texts=texts,
             answerable=run.questions["answerable"].to_numpy(np.bool_),
             offsets=offsets,
-            qrel_query=self.queries_of(run.judgements),
-            qrel_doc=self.documents_of(run.judgements),
-            qrel_relevance=run.judgements["relevance"].to_numpy(np.int64),
+            qrel_query=self.queries_of(run.table("judgements")),
+            qrel_doc=self.documents_of(run.table("judgements")),
+            qrel_relevance=run.table("judgements")["relevance"].to_numpy(np.int64),
             need_query=query[np.unique(need, return_index=True)[1]],
             alternative_need=need,
             alternative_doc=doc,

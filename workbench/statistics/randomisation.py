@@ -163,7 +163,11 @@ def randomise(pairs: Pairs, family: Bools, seed: int, flips: int = FLIPS) -> Ran
     # Intervals are about the differences that there are: their flips are those of what remains without the means.
     centred = Totals.of(pairs.a, pairs.b, pairs.residuals[:, live])
     plain = totals.under(np.ones((1, units)))[0]
-    observed = _damped(plain, pairs)
+    # U of the t statistics times the damping. U has the sign of t and grows with it up to √G, t = U √((G - 1) / (G - U²)), for the G flipped units,
+    # which can be more than the distinct documents.
+    clusters = max(pairs.sums.shape[1], 2)
+    t = pairs.damping * plain * np.sqrt((clusters - 1) / np.maximum(clusters - plain**2, TIE))
+    observed = np.where(pairs.damping < 1, t * np.sqrt(clusters / (clusters - 1 + t**2)), plain)
     # The family by descending |U|.
     order = np.flatnonzero(family)[np.argsort(-np.abs(observed[family]), kind="stable")]
     best = BestSetTest.of(pairs, observed)
@@ -190,14 +194,6 @@ def randomise(pairs: Pairs, family: Bools, seed: int, flips: int = FLIPS) -> Ran
     dominated = bool((pairs.effective < np.minimum(_FEWEST_EFFECTIVE, pairs.clusters / 2))[family].any())
     level = ALPHA / max(1, len(order)) if dominated else _level(np.concatenate(maxima), units, len(order))
     return Randomised(p, adjusted, unrivalled, level)
-
-
-def _damped(u: Floats, pairs: Pairs) -> Floats:
-    """U (p) of the t statistics times the damping. U has the sign of t and grows with it up to √G, t = U √((G - 1) / (G - U²))."""
-    # The flipped units, which can be more than the distinct documents.
-    clusters = max(pairs.sums.shape[1], 2)
-    t = pairs.damping * u * np.sqrt((clusters - 1) / np.maximum(clusters - u**2, TIE))
-    return np.where(pairs.damping < 1, t * np.sqrt(clusters / (clusters - 1 + t**2)), u)
 
 
 def _from_last(values: Floats) -> Floats:

@@ -310,18 +310,15 @@ def with_unscored(
     if original.reason is Reason.DRAFTS or not any(unscored[name].any() for name in original.ranked):
         return original
     outside = [name for name in original.ranked if name not in original.best]
-    possible = {name for name in outside if name in judge(_favourable(name, values, unscored, bounds)).best}
+    worst, best_value = bounds
+    possible = set()
+    for favoured in outside:
+        # The best possible value for the unscored questions of a configuration, and the worst for those of the others.
+        filled = {name: np.where(unscored[name], best_value if name == favoured else worst, row) for name, row in values.items()}
+        possible |= {favoured} & set(judge(filled).best)
     if not possible:
         return original
     best = tuple(name for name in original.ranked if name in {*original.best, *possible})
     reason = Reason.MISSING if original.reason in (None, Reason.IDENTICAL) else original.reason
     behind = tuple(name for name in original.behind if name not in possible)
     return replace(original, best=best, behind=behind, winner=None, reason=reason)
-
-
-def _favourable(
-    favoured: str, values: Mapping[str, Floats], unscored: Mapping[str, Bools], bounds: tuple[float, float]
-) -> Mapping[str, Floats]:
-    """Return the values with the best possible one for the unscored questions of a configuration, and the worst for those of the others."""
-    worst, best = bounds
-    return {name: np.where(unscored[name], best if name == favoured else worst, row) for name, row in values.items()}

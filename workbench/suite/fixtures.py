@@ -55,7 +55,7 @@ def rag_results(request: pytest.FixtureRequest) -> "Results":
         suite = _suite(request.config)
         from workbench.api.results import Results
 
-        return Results(suite.tables, suite.folder)
+        return Results.view(suite.tables, suite.folder)
 
 
 @pytest.fixture(scope="session")

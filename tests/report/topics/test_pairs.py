@@ -61,4 +61,4 @@ def test_the_table_of_those_behind_repeats_no_pair_with_the_baseline(run: RunTab
     assert isinstance(section, Section)
     tables = [block for block in section.blocks if isinstance(block, Table)]
     named = {cell.text for table in tables for row in table.rows for cell in row.cells[:2]}
-    assert findings(run).run.baseline not in named
+    assert findings(run).baseline not in named

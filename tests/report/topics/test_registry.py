@@ -62,7 +62,7 @@ def test_the_comparison_notebook_has_the_topics_in_their_order() -> None:
 
 def test_a_new_topic_is_in_all_views_without_another_edit(unanswered: RunTables, monkeypatch: pytest.MonkeyPatch) -> None:
     def compute(findings: Findings) -> int:
-        return len(findings.run.questions)
+        return len(findings.questions)
 
     toy = Topic(
         "toy",

@@ -115,7 +115,7 @@ def moved(few: Outcome, tmp_path: Path) -> wb.Results:
     shutil.copytree(few.folder, tmp_path / "run")
     run = RunTables.read(tmp_path / "run")
     experiment = {**run.manifest["experiment"], "dataset": {"kind": "golden", "path": str(tmp_path / "nowhere")}}
-    return wb.Results(replace(run, manifest={**run.manifest, "experiment": experiment}), tmp_path / "run")
+    return wb.Results.view(replace(run, manifest={**run.manifest, "experiment": experiment}), tmp_path / "run")
 
 
 def test_metrics_at_k_need_no_documents(moved: wb.Results, few: Outcome) -> None:

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from workbench.statistics.sequential.drift import drift_test
+from workbench.statistics.sequential import drift_test
 
 
 def unit(vectors):

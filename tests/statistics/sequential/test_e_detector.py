@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from workbench.statistics.sequential.e_detector import SHARES, change_estimate, first_alarm, lower_bound, masses
+from workbench.statistics.sequential import SHARES, change_estimate, first_alarm, lower_bound, masses
 
 
 def slow_detector(values, limit, weights, threshold):

@@ -32,7 +32,7 @@ def test_it_opens_a_run_or_its_folder_on_the_best_mean_and_the_baseline_or_the_s
         assert [side.configuration for side in opened.sides] == [best, second]
     assert repr(wb.explore(results)) == "Explorer('few', 5 configurations)"
     for baseline, other in ((last, last), (best, second)):
-        based = replace(results, tables=replace(results.tables, manifest={**results.tables.manifest, "baseline": baseline}))
+        based = replace(results, manifest={**results.manifest, "baseline": baseline})
         assert wb.explore(based).configurations == (best, other)
         assert wb.explore(based, second).configurations == (second, best)
 
@@ -184,9 +184,9 @@ def test_a_single_configuration_is_compared_with_itself(made):
 
 def test_answers_are_chosen_by_condition(judged_run):
     explorer = made_explorer(judged_run)
-    assert [answer.condition for answer in explorer.sides[0].answers] == ["retrieved"]
+    assert [answer.variant.condition for answer in explorer.sides[0].answers] == ["retrieved"]
     explorer.panel.condition.value = "gold"
-    assert [answer.condition for answer in explorer.sides[0].answers] == ["gold"]
+    assert [answer.variant.condition for answer in explorer.sides[0].answers] == ["gold"]
     explorer.panel.condition.value = ""
     assert len(explorer.sides[0].answers) > 2
 

@@ -104,7 +104,7 @@ def test_a_claim_links_to_the_passage_that_decides_it(judged_model):
 
 def test_all_conditions_are_shown_without_a_choice(judged_model):
     side = judged_model.side(judged_model.names[0], judged_model.query_ids[0])
-    assert {answer.condition for answer in side.answers} == set(judged_model.conditions)
+    assert {answer.variant.condition for answer in side.answers} == set(judged_model.conditions)
 
 
 def test_a_run_without_answers_has_no_conditions_and_one_without_evidence_still_has_gold(run):

@@ -66,7 +66,13 @@ def calibration_table(labelled: LabelledRun) -> pd.DataFrame:
     calibrated = calibration(_of_run(labelled) if own else _of_lines(labelled.elsewhere))
     named = {"task": labelled.task, "judge": judge_of(labelled.run, labelled.task), "labels": calibrated.labels}
     usual = {"at": np.nan, "low": np.nan, "high": np.nan, "source": "run" if own else "elsewhere"}
-    rows = [usual | row | named for row in _measures(calibrated, _people(labelled) if own else {})]
+    people: dict[str, CalibrationValue] = {}
+    pairs = labelled.items[labelled.items["second"] != ""]
+    if own and not pairs.empty:
+        codes = clusters(labelled.run).codes[places(labelled.run, pairs["query_id"])]
+        agreed = agreement(_approved(pairs["first"]), _approved(pairs["second"]), codes)
+        people = dict(zip(("human_agreement", "human_kappa"), agreed, strict=True))
+    rows = [usual | row | named for row in _measures(calibrated, people)]
     return SCHEMAS["calibration"].conform(pd.DataFrame(rows))
 
 
@@ -129,15 +135,6 @@ def _numbers(column: "pd.Series[Any]") -> Floats:
 
 def _approved(labels: "pd.Series[str]") -> Floats:
     return np.asarray(labels.isin(["supported", "yes"]), dtype=np.float64)
-
-
-def _people(labelled: LabelledRun) -> dict[str, CalibrationValue]:
-    """The agreement of two people, empty if no item has two labels."""
-    rows = labelled.items[labelled.items["second"] != ""]
-    if rows.empty:
-        return {}
-    codes = clusters(labelled.run).codes[places(labelled.run, rows["query_id"])]
-    return dict(zip(("human_agreement", "human_kappa"), agreement(_approved(rows["first"]), _approved(rows["second"]), codes), strict=True))
 
 
 def _measures(calibrated: Calibration, people: dict[str, CalibrationValue]) -> Iterator[dict[str, Any]]:

@@ -92,7 +92,6 @@ class _Aligner:
         return min(complete, key=_rank, default=None)
 
     def _followed(self, alignments: Sequence[_Alignment], part: str, gaps: bool) -> list[_Alignment]:
-        """Return the alignments extended by one part."""
         best: dict[tuple[int, int], _Alignment] = {}
         for alignment in alignments:
             for start in self._starts(alignment, part, gaps):

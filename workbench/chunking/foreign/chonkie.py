@@ -92,15 +92,12 @@ class SliceTokenizer:
         return "".join(self._slices[token] for token in tokens)
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        """Encode each text."""
         return [self.encode(text) for text in texts]
 
     def decode_batch(self, sequences: Sequence[Sequence[int]]) -> list[str]:
-        """Decode each sequence."""
         return [self.decode(tokens) for tokens in sequences]
 
     def count_tokens_batch(self, texts: Sequence[str]) -> list[int]:
-        """Count the tokens of each text."""
         return [self.count_tokens(text) for text in texts]
 
     def _number(self, part: str) -> int:

@@ -1,4 +1,4 @@
-"""PDFs, as Markdown: `lines` reads their lines, `running` finds headers and footers, `order` orders the rest."""
+"""PDFs, as Markdown: `lines` reads their lines, `order` finds headers and footers and orders the rest, and this module makes paragraphs of them."""
 
 import re
 from collections import defaultdict
@@ -7,10 +7,8 @@ from dataclasses import dataclass, field
 from itertools import islice, pairwise
 from typing import Any
 
-from workbench.conversion.pdf.hyphens import LINE_END_HYPHEN, LineEndHyphens
-from workbench.conversion.pdf.lines import PrintedLine, PrintedPage, body_height, printed_page
-from workbench.conversion.pdf.order import doubt_of, in_reading_order
-from workbench.conversion.pdf.running import running_lines
+from workbench.conversion.pdf.lines import LINE_END_HYPHEN, LineEndHyphens, PrintedLine, PrintedPage, body_height, printed_page
+from workbench.conversion.pdf.order import doubt_of, in_reading_order, running_lines
 from workbench.conversion.text import ConvertedText, UnreadableFileError, unread_note
 from workbench.core.formatting import count, listed, plural, share
 from workbench.datasets.formats.markup import code_block

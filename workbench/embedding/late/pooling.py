@@ -90,7 +90,6 @@ class Reader:
         return first, np.maximum(last, first + 1).astype(np.int64)
 
     def windows(self, document: Document) -> int:
-        """Count the windows of a document."""
         return len(window_starts(self._size(document), self.frame.room))
 
     def tokens(self, document: Document) -> int:

@@ -29,7 +29,7 @@ _ALTERNATIVES: Mapping[str, Any] = {
 def labelled_questions(audit: Audit) -> ChecklistPoint:
     """Count distinct questions that have a relevant document, evidence, or the label that no document answers them."""
     run = audit.run
-    answered = set(run.judgements["query_id"][run.judgements["relevance"] > 0]) | set(run.evidence["query_id"])
+    answered = set(run.table("judgements")["query_id"][run.table("judgements")["relevance"] > 0]) | set(run.evidence["query_id"])
     rows = run.questions[run.questions["query_id"].isin(answered) | ~run.questions["answerable"]]
     found, without = rows["text"].nunique(), int((~rows["answerable"]).sum())
     counted = rows[~rows["query_id"].isin(unaccepted(run))]["text"].nunique()

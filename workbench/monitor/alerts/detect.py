@@ -27,7 +27,7 @@ from workbench.monitor.alerts.signals import (
     version_changes,
     window_tests,
 )
-from workbench.statistics.sequential.e_detector import change_estimate, first_alarm, lower_bound, masses
+from workbench.statistics.sequential import change_estimate, first_alarm, lower_bound, masses
 
 _MONTH = 28 * DAY
 # Fewer conversations say too little of a reference period.

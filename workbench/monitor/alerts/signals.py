@@ -16,7 +16,7 @@ from workbench.core.formatting import plural
 from workbench.metrics.coverage import Bools, Floats, Ints
 from workbench.monitor.log.summary import feedback_shares, numbers
 from workbench.monitor.question_texts import LONGEST, NEAR, normalised, signature
-from workbench.statistics.sequential.drift import DriftTest, drift_test
+from workbench.statistics.sequential import DriftTest, drift_test
 from workbench.storage.vector_cache import Vectors
 
 DAY = 86_400 * 10**9

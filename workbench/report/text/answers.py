@@ -41,7 +41,7 @@ PLACES = {"before": "before the evidence", "after": "after the evidence"}
 
 def does_it_hold(findings: Findings) -> list[SummaryItem]:
     """Say how the answers of the first configuration that answers depend on the context. Empty for a run without answers."""
-    return [hold_answer(findings.run, name) for name in answering(findings.run)[:1]]
+    return [hold_answer(findings, name) for name in answering(findings)[:1]]
 
 
 def hold_answer(run: RunTables, configuration: str) -> SummaryItem:

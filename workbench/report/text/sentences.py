@@ -38,18 +38,13 @@ def about_dataset(run: RunTables) -> str:
     files = plural(len(run.unread), "file of the folder is", "files of the folder are")
     unread = f" {files} not in it (listed under Provenance)." if run.unread else ""
     counts = f"{plural(data['documents'], 'document')}{deleted}, {plural(data['queries'], 'question')}{not_there}{evidence}"
-    return f"{data['name']}: {counts}.{repeated_sentence(run)}{unread}"
-
-
-def repeated_sentence(run: RunTables) -> str:
-    """Count the questions that repeat another's text, after a blank. Empty without any."""
-    repeated, relabelled = run.dataset["repeated"], run.dataset["relabelled"]
-    if not repeated:
-        return ""
-    other = "all" if relabelled == repeated else count(relabelled) if relabelled else "none"
-    effect = "every search ranks the same for both" if relabelled else "such a text counts more than once"
-    repeat = plural(repeated, "question repeats", "questions repeat")
-    return f" {repeat} the text of another, {other} with other labels: {effect} (workbench dataset check lists them)."
+    repeated, relabelled, repeats = data["repeated"], data["relabelled"], ""
+    if repeated:
+        other = "all" if relabelled == repeated else count(relabelled) if relabelled else "none"
+        effect = "every search ranks the same for both" if relabelled else "such a text counts more than once"
+        repeat = plural(repeated, "question repeats", "questions repeat")
+        repeats = f" {repeat} the text of another, {other} with other labels: {effect} (workbench dataset check lists them)."
+    return f"{data['name']}: {counts}.{repeats}{unread}"
 
 
 def about_trust(run: RunTables) -> list[str]:
@@ -239,23 +234,21 @@ def equal_contexts(run: RunTables) -> list[str]:
         if context := settings.get("context"):
             rest = {**settings, "context": context | {"budget": None}}
             alike[json.dumps(rest, sort_keys=True)][context["budget"]] = name
-    groups = [unused for budgets in alike.values() if len(budgets) > 1 and (unused := _unused(run, budgets))]
+    groups = []
+    for budgets in alike.values():
+        contexts = {}
+        for budget, name in budgets.items():
+            rows = run.of("answers", name)
+            rows = rows[(rows["condition"] == RETRIEVED) & (rows["repeat"] == 0)]
+            contexts[budget] = rows.set_index("query_id")["passages"].to_dict()
+        # The budgets whose retrieved contexts are those of the largest one.
+        unused = tuple(budget for budget in sorted(contexts) if contexts[budget] == contexts[max(contexts)])
+        groups += [unused] if len(unused) > 1 else []
     return [
         f"Budgets of {listed([count(budget) for budget in budgets])} tokens give the same contexts, because retrieval delivers no more text; "
         "set deliver of the retrieval to as many tokens as the largest budget to compare them."
         for budgets in dict.fromkeys(groups)
     ]
-
-
-def _unused(run: RunTables, budgets: Mapping[int, str]) -> tuple[int, ...]:
-    """Return the budgets, of configurations equal in everything else, whose retrieved contexts are those of the largest one."""
-    contexts = {}
-    for budget, name in budgets.items():
-        rows = run.of("answers", name)
-        rows = rows[(rows["condition"] == RETRIEVED) & (rows["repeat"] == 0)]
-        contexts[budget] = rows.set_index("query_id")["passages"].to_dict()
-    unused = tuple(budget for budget in sorted(contexts) if contexts[budget] == contexts[max(contexts)])
-    return unused if len(unused) > 1 else ()
 
 
 def _named(names: Sequence[str], of: int) -> str:

@@ -56,7 +56,7 @@ def assert_refuses(
     InputError: there is no such question, or nothing answers.
     """
     __tracebackhide__ = True
-    found = _recorded(system.tables, questions, configuration) if isinstance(system, Results) else list(_asked(system, questions, dataset))
+    found = _recorded(system, questions, configuration) if isinstance(system, Results) else list(_asked(system, questions, dataset))
     if not found:
         raise InputError("there is no question to refuse", "pass questions=, or mark questions of the dataset as unanswerable")
     refused, waiting = sum(reply.refused for reply in found), sum(reply.draft for reply in found)
@@ -132,7 +132,7 @@ def assert_absent(
     __tracebackhide__ = True
     wanted = [documents] if isinstance(documents, str) else list(documents)
     if isinstance(system, Results):
-        ranking = _recorded_ranking(system.tables, question, configuration)
+        ranking = _recorded_ranking(system, question, configuration)
     else:
         ranking = _asked_ranking(system, question, k, dataset)
     first = list(dict.fromkeys(ranking))[:k]

@@ -167,7 +167,9 @@ class _Faults:
             return
         limits = EndToEndThresholds.model_validate((self.run.judging or {}).get("thresholds", {}))
         found = {passage["doc_id"] for passage in json.loads(answer["passages"])}
-        judged = self.run.judgements[(self.run.judgements["query_id"] == query_id) & (self.run.judgements["relevance"] > 0)]
+        judged = self.run.table("judgements")[
+            (self.run.table("judgements")["query_id"] == query_id) & (self.run.table("judgements")["relevance"] > 0)
+        ]
         if not found & set(judged["doc_id"]):
             yield f"no expected document in the context ({', '.join(sorted(set(judged['doc_id']))[:3])})"
         yield from self._judged(query_id, limits)

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.api.pipeline import Pipeline
-from workbench.api.results import Results
 from workbench.api.systems import compare
 from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.errors import InputError
@@ -23,12 +22,10 @@ Judges = Judging | Mapping[str, Any] | str | None
 
 def run_of(system: object, dataset: Dataset | None, metrics: Sequence[str], judging: Judges = None) -> RunTables:
     """Return the tables of results, or those of a system that is asked every question of a dataset. Raises InputError without a dataset."""
-    if isinstance(system, Results):
-        return system.tables
     if isinstance(system, RunTables):
         return system
     whole = required(dataset)
-    return compare({NAME: system}, whole, metrics, judging=judging).tables
+    return compare({NAME: system}, whole, metrics, judging=judging)
 
 
 def require_accepted(drafts: str, claim: str) -> None:

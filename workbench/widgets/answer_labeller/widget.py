@@ -177,4 +177,4 @@ def label_answers(
     if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= _MOST_QUESTIONS:
         raise InputError(f"number is {number!r}", f"give a whole number from 1 to {_MOST_QUESTIONS:,}")
     path = Path(file) if file else run.folder / LABELS_FILE
-    return AnswerLabeller(AnswerLabelling(run.tables, path, annotator or login(), task, number, condition), run.folder)
+    return AnswerLabeller(AnswerLabelling(run, path, annotator or login(), task, number, condition), run.folder)

@@ -386,15 +386,15 @@ def explore(
     ['query_id', 'question', 'first', 'second', 'difference', 'first_causes', 'second_causes']
     """
     run = opened(results, "results")
-    model = ExplorerModel(run.tables)
-    leading = _leading(run.tables, model.names)
+    model = ExplorerModel(run)
+    leading = _leading(run, model.names)
     other = next((name for name in leading if name != (first or leading[0])), leading[0])
 
     def live() -> "LiveSearch":
         # Deferred: only a typed question needs the pipeline.
         from workbench.widgets.explorer.live import LiveSearch
 
-        return LiveSearch(run.tables, run.folder, allow_code)
+        return LiveSearch(run, run.folder, allow_code)
 
     return Explorer(model, (first or leading[0], second or other), live, panels or {})
 

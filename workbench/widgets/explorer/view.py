@@ -71,7 +71,7 @@ def static_table(sides: Sequence[Side]) -> Table:
     rows += _static_rows("evidence", [[_evidence_line(each) for each in side.evidence] for side in sides])
     rows += _static_rows("document", [[_document_line(each) for each in side.documents[:_MOST_DOCUMENTS]] for side in sides])
     rows += _static_rows("rank", [[f"{_place(chunk)} · {_chunk_state(chunk)}" for chunk in side.chunks[:_STATIC_RANKS]] for side in sides])
-    answers = [[f"{answer.name}: {_said(answer)}" for answer in side.answers] for side in sides]
+    answers = [[f"{answer.variant}: {_said(answer)}" for answer in side.answers] for side in sides]
     rows += _static_rows("answer", answers)
     return Table("Both configurations", [words(""), *(text(printable_line(side.configuration)) for side in sides)], rows)
 
@@ -162,11 +162,11 @@ def _chunk_state(chunk: HitRow) -> str:
 
 
 def _answer(answer: ShownAnswer) -> list[Block]:
-    cited = f", cites {', '.join(f'[{place}]' for place in answer.cited)}" if answer.cited else ""
+    cited = f", cites {', '.join(f'[{index + 1}]' for index in answer.citations)}" if answer.citations else ""
     claims = claims_fold(answer, opened=True)
     said = Term(f"{outcome_text(answer)}{cited}", _said(answer))
     context = [context_fold(answer)] if answer.passages else []
-    return [Prose(f"Answer: {answer.name}"), Terms([said]), *([claims] if claims else []), *context]
+    return [Prose(f"Answer: {answer.variant}"), Terms([said]), *([claims] if claims else []), *context]
 
 
 def _said(answer: ShownAnswer) -> str:

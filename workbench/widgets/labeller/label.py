@@ -77,16 +77,15 @@ def label(
 
 
 def _of_run(
-    dataset: Dataset, labels: Mapping[str, AnnotatorLabels], results: Results, search: CandidateSearch
+    dataset: Dataset, labels: Mapping[str, AnnotatorLabels], run: Results, search: CandidateSearch
 ) -> tuple[LabelPool, tuple[QueuedQuestion, ...]]:
     """Return the pools and the order of the questions: first those of the run. A search finds what is newer than the run."""
-    run = results.tables
     swept, found = set(run.questions["query_id"]), set(run.documents["doc_id"])
     asked = [query.query_id for query in dataset.queries if query.query_id in swept]
     later = [query.query_id for query in dataset.queries if query.query_id not in swept]
     if dataset.queries and not asked:
-        raise InputError(f"the run {results.name} has no question {later[0]!r}", "load the dataset and split that were swept")
-    rankings = document_rankings(run, results.folder)
+        raise InputError(f"the run {run.name} has no question {later[0]!r}", "load the dataset and split that were swept")
+    rankings = document_rankings(run, run.folder)
     old, new = dataset.subset(asked), dataset.subset(later)
     pool, order = pool_of_run(old, run, rankings, search.k), queue(judged_dataset(old, labels), run, rankings)
     joined = [document for document in dataset.corpus if document.doc_id not in found] if found else []

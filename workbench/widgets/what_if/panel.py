@@ -119,7 +119,7 @@ class _WhatIfView:
     def _names(self) -> list[str]:
         """The metrics of rankings, and those of answers that the sweep computed."""
         rankings = (name for name, definition in METRICS.builtin.items() if not definition.of_answers)
-        return list(dict.fromkeys([*rankings, *(measure.name for measure in self.panel.results.tables.measures.values())]))
+        return list(dict.fromkeys([*rankings, *(measure.name for measure in self.panel.results.measures.values())]))
 
     @cached_property
     def _slices(self) -> list[tuple[str, str]]:
@@ -208,5 +208,5 @@ def what_if(results: Results | str | Path, metric: str | Metric = "", within: st
     """
     run = opened(results, "results")
     require(within, str, "within")
-    (chosen,) = metrics_given(str(run.tables.primary) if isinstance(metric, str) and not metric else metric)
+    (chosen,) = metrics_given(str(run.primary) if isinstance(metric, str) and not metric else metric)
     return WhatIfPanel(run, chosen, within)

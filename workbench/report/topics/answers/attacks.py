@@ -88,7 +88,7 @@ _Outcomes = Mapping[str, Mapping[str, tuple[AttackOutcomes, ...]]]
 
 def compute(findings: Findings) -> tuple[_Outcomes, Mapping[str, Decomposition], Sequence[str]] | None:
     """Return the outcomes under each attack, the losses, and the configurations that copy from the context. None without attacks on answers."""
-    run, names = findings.run, answering(findings.run)
+    run, names = findings, answering(findings)
     if not names or not any(condition in run.manifest.get("conditions", ()) for condition in CLEAN_TWINS):
         return None
     outcomes = {name: {condition: attack_outcomes(run, name, condition) for condition in CLEAN_TWINS} for name in names}

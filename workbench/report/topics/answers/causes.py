@@ -34,6 +34,7 @@ _READING = (
     "Every failed answer has one cause. If several apply, the one of the earliest layer counts, from indexing to the answer, because later layers can only "
     "work with what earlier ones deliver."
 )
+_DECIDED = "agreement with the expected answer: the number of failures depends on that judge, whose error is not part of the intervals."
 _CAPTION = (
     "Failed answers to retrieved contexts by cause, as shares of all answers. The segments are in the order of the legend, the most frequent cause of the "
     "run first, with the number of answers inside and the share of all failed answers on the right."
@@ -52,7 +53,7 @@ _LEGEND_COLUMNS, _LEGEND_ROW = 3, 0.2
 
 def compute(findings: Findings) -> tuple[RunTables, list[FailureCauses]] | None:
     """Count the causes of failed answers of each configuration. None for a run whose answers were not examined."""
-    run = findings.run
+    run = findings
     all_failures = [failures for name in answering(run) if (failures := failures_of(run, name))]
     return (run, all_failures) if all_failures else None
 
@@ -69,7 +70,10 @@ def render(values: tuple[RunTables, list[FailureCauses]]) -> list[Block]:
             for cause, answers in first.by_frequency
         ]
         blocks += [Lines(sentences)] if sentences else []
-        blocks += [Prose(f"{_READING}{decided_by(run)}"), causes_figure(all_failures), *opened(causes_table(run, all_failures))]
+        judge = judge_of(run, "correctness") if not run.answer_judgements.empty else ""
+        least = (run.manifest.get("judging") or {}).get("thresholds", {}).get("correctness")
+        decided = f" An answer is wrong if {judge} gives it less than {least:g} for {_DECIDED}" if judge and least is not None else ""
+        blocks += [Prose(f"{_READING}{decided}"), causes_figure(all_failures), *opened(causes_table(run, all_failures))]
     known = (failures_of(run, first.configuration, condition) for condition in attributed_conditions(run))
     conditions = [failures for failures in known if failures and failures.given]
     if len(conditions) > 1 and any(each.failed for each in conditions):
@@ -189,18 +193,6 @@ def mostly(failures: FailureCauses) -> str:
     tied = [each for each in others if each.answers == first.answers]
     times = f"{'as often as any other cause' if tied else 'most often'} ({count(first.answers)}) " if others else "each time "
     return f"{times if failures.failed > 1 else ''}{because(first.cause)}"
-
-
-def decided_by(run: RunTables) -> str:
-    """Say which judge decides that an answer is wrong, with its threshold. Empty if none does."""
-    judge = judge_of(run, "correctness") if not run.answer_judgements.empty else ""
-    least = (run.manifest.get("judging") or {}).get("thresholds", {}).get("correctness")
-    if not judge or least is None:
-        return ""
-    return (
-        f" An answer is wrong if {judge} gives it less than {least:g} for agreement with the expected answer: the number of failures "
-        "depends on that judge, whose error is not part of the intervals."
-    )
 
 
 def failing_answers(run: RunTables, configuration: str) -> str:

@@ -44,7 +44,7 @@ def claims_fold(answer: ShownAnswer, opened: bool = False) -> Collapsible | None
     answer_claims = answer.claims
     if not answer_claims.claims:
         unsplit = Prose(f"The answer was not split into claims: {answer_claims.error}.")
-        return Collapsible(f"Claims: {answer.name}", [unsplit], "not split", "reply-context") if answer_claims.error else None
+        return Collapsible(f"Claims: {answer.variant}", [unsplit], "not split", "reply-context") if answer_claims.error else None
     present = [state for state in CLAIM_STATES if any(claim.state == state for claim in answer_claims.claims)]
     marked = [Term("answer", "", pieces=answer.pieces)] if answer.pieces else []
     legend = [
@@ -53,9 +53,9 @@ def claims_fold(answer: ShownAnswer, opened: bool = False) -> Collapsible | None
     scored = all(claim.state in ("scored", "unjudged") for claim in answer_claims.claims)
     rows = [_row(claim, scored, answer=answer.anchor) for claim in answer_claims.claims]
     flags = _FLAGS if any(claim.flags for claim in answer_claims.claims) else ""
-    table = Table(f"Claims of the answer: {answer.name}", _columns(scored, [words("claim")]), rows, flags)
+    table = Table(f"Claims of the answer: {answer.variant}", _columns(scored, [words("claim")]), rows, flags)
     blocks: list[Block] = [Terms([*marked, Term("marks", "", pieces=legend)], "claims"), table]
-    return Collapsible(f"Claims: {answer.name}", blocks, tally(answer_claims), "reply-context", opened)
+    return Collapsible(f"Claims: {answer.variant}", blocks, tally(answer_claims), "reply-context", opened)
 
 
 def tally(answer_claims: ShownClaims) -> str:
@@ -66,8 +66,8 @@ def tally(answer_claims: ShownClaims) -> str:
 
 def compute(findings: Findings) -> tuple[RunTables, str] | None:
     """Return the first configuration that answers. None for a run without claims."""
-    names = answering(findings.run)
-    return (findings.run, names[0]) if names and has_claims(findings.run) else None
+    names = answering(findings)
+    return (findings, names[0]) if names and has_claims(findings) else None
 
 
 def _title(values: tuple[RunTables, str]) -> str:
@@ -110,15 +110,12 @@ def _row(claim: ShownClaim, scored: bool, answer: str = "", question: bool = Fal
     value = value_cell(shown, 2) if not math.isnan(shown) else UNKNOWN
     verdict = [] if scored else [Cell(claim_label(claim))]
     said = Cell(claim.text, note=claim.error and f"not judged: {claim.error}")
-    return Row([first, said, *verdict, value, _deciding(claim, answer), Cell(", ".join(claim.flags) or "–")])
-
-
-def _deciding(claim: ShownClaim, answer: str) -> Cell:
-    if not claim.passage:
-        return Cell("–")
-    quote = claim.quote if len(claim.quote) <= _LONGEST_QUOTE else f"{claim.quote[:_LONGEST_QUOTE].rsplit(None, 1)[0]} …"
-    source = f"[{claim.passage}] {claim.chunk_id}"
-    return Cell(source, note=f"“{quote}”" if quote else "", target=evidence_anchor(answer, claim) if answer else "")
+    deciding = Cell("–")
+    if claim.passage:
+        quote = claim.quote if len(claim.quote) <= _LONGEST_QUOTE else f"{claim.quote[:_LONGEST_QUOTE].rsplit(None, 1)[0]} …"
+        target = evidence_anchor(answer, claim) if answer else ""
+        deciding = Cell(f"[{claim.passage}] {claim.chunk_id}", note=f"“{quote}”" if quote else "", target=target)
+    return Row([first, said, *verdict, value, deciding, Cell(", ".join(claim.flags) or "–")])
 
 
 def _counted(counts: dict[ClaimState, int]) -> str:

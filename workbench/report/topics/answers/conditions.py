@@ -49,8 +49,8 @@ _JUDGED_LOSSES = "Losses against the evidence alone on the same questions, each 
 
 def compute(findings: Findings) -> tuple[RunTables, tuple[str, ...]] | None:
     """Return the configurations that answer, in the order of the ranking. None for a run without answers."""
-    names = answering(findings.run)
-    return (findings.run, names) if names else None
+    names = answering(findings)
+    return (findings, names) if names else None
 
 
 def render(values: tuple[RunTables, tuple[str, ...]]) -> list[Block]:

@@ -74,8 +74,8 @@ def repeats_of(run: RunTables, configuration: str, metric: str) -> RepeatVarianc
 
 def compute(findings: Findings) -> tuple[RunTables, dict[str, dict[str, float]]] | None:
     """Return the costs of the answers of each configuration. None for a run without answers."""
-    costs = {name: answer_costs(findings.run, name) for name in answering(findings.run)}
-    return (findings.run, costs) if costs else None
+    costs = {name: answer_costs(findings, name) for name in answering(findings)}
+    return (findings, costs) if costs else None
 
 
 def render(values: tuple[RunTables, dict[str, dict[str, float]]]) -> list[Block]:

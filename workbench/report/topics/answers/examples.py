@@ -29,8 +29,8 @@ _COPIED = {
 
 def compute(findings: Findings) -> tuple[RunTables, str] | None:
     """Return the first configuration that answers. None for a run without answers."""
-    names = answering(findings.run)
-    return (findings.run, names[0]) if names else None
+    names = answering(findings)
+    return (findings, names[0]) if names else None
 
 
 def example_blocks(run: RunTables, configuration: str, most: int = _MOST) -> list[Block]:
@@ -60,7 +60,7 @@ def question_fold(run: RunTables, configuration: str, question: QuestionInCondit
     blocks: list[Block] = [answers_table(run, question, is_verbatim(run, configuration))]
     for answer in question.answers:
         # The first question opens the claims of the answer to retrieved passages.
-        claims = claims_fold(answer, single or (opened and answer.condition == RETRIEVED))
+        claims = claims_fold(answer, single or (opened and answer.variant.condition == RETRIEVED))
         blocks += [*([claims] if claims else []), *([context_fold(answer, single)] if answer.passages else [])]
     return Collapsible(question.text, blocks, f"{question.query_id}{scored if single else loss}{expected}", opened=opened)
 
@@ -70,7 +70,7 @@ def answers_table(run: RunTables, question: QuestionInConditions, copied: bool =
     measure = answer_score(run)
     columns = [words("condition"), *([Column(str(measure))] if measure else []), text("answer"), words("cites"), words("outcome")]
     rows = []
-    clean = next((answer.text for answer in question.answers if answer.condition == GOLD and not answer.missing), "")
+    clean = next((answer.text for answer in question.answers if answer.variant.condition == GOLD and not answer.missing), "")
     for answer in question.answers:
         score = [value_cell(answer.score)] if measure else []
         said = (
@@ -79,16 +79,16 @@ def answers_table(run: RunTables, question: QuestionInConditions, copied: bool =
             else f"{answer.text[:_LONGEST_ANSWER].rsplit(None, 1)[0]} … ({count(len(answer.text))} characters)"
         )
         if answer.missing:
-            said = f"no answer: {answer.missing}" if answer.asked else answer.missing
-        elif clean and answer.text == clean and answer.condition != GOLD:
+            said = answer.reason or f"no answer: {answer.error}"
+        elif clean and answer.text == clean and answer.variant.condition != GOLD:
             said = "the same answer as gold"
         rows.append(
             Row(
                 [
-                    Cell(answer.name),
+                    Cell(str(answer.variant)),
                     *score,
                     Cell(said),
-                    Cell(", ".join(f"[{passage}]" for passage in answer.cited) or "–"),
+                    Cell(", ".join(f"[{cited + 1}]" for cited in answer.citations) or "–"),
                     Cell(outcome_text(answer, copied)),
                 ]
             )
@@ -99,7 +99,7 @@ def answers_table(run: RunTables, question: QuestionInConditions, copied: bool =
 def outcome_text(answer: ShownAnswer, copied: bool = False) -> str:
     """Name the outcome of an answer in a few words."""
     if answer.missing:
-        return "failed" if answer.asked else "not applicable"
+        return "not applicable" if answer.reason else "failed"
     named = (_COPIED if copied else _OUTCOMES).get(answer.outcome, answer.outcome)
     said = [*(["refused"] if answer.refused else []), *([named] if named else [])] or ["answered"]
     return ", ".join([*said, *(["cut off at the token limit"] if answer.truncated else [])])
@@ -107,14 +107,14 @@ def outcome_text(answer: ShownAnswer, copied: bool = False) -> str:
 
 def context_fold(answer: ShownAnswer, opened: bool = False) -> Collapsible:
     """Collapsible the passages of a context, those that the answer cites named."""
-    tokens = f", {plural(round(answer.tokens), 'token')}" if not math.isnan(answer.tokens) else ""
+    tokens = f", {plural(round(answer.context_tokens), 'token')}" if not math.isnan(answer.context_tokens) else ""
     items = []
     for passage in answer.passages:
         notes = [*(["cited"] if passage.cited else []), *([f"planted: {passage.planted}"] if passage.planted else [])]
         text = " · ".join([f"{passage.doc_id}:{passage.start}-{passage.end}", *notes])
         items.append(Term(f"[{passage.number}]", text, pieces=passage.pieces, anchor=passage.anchor))
     return Collapsible(
-        f"Context: {answer.name}",
+        f"Context: {answer.variant}",
         [Terms(items, "passages", "evidence")],
         f"{plural(len(items), 'passage')}{tokens}",
         "reply-context",

@@ -47,7 +47,7 @@ _OFFERS = {
 
 def compute(findings: Findings) -> RunTables | None:
     """Return the run. None for a run without judges."""
-    return findings.run if judge_trust(findings.run) else None
+    return findings if judge_trust(findings) else None
 
 
 def render(run: RunTables) -> list[Block]:
@@ -62,25 +62,17 @@ def role_blocks(run: RunTables) -> list[Block]:
     # The measured error of the judge overlap, for the claims and the correct answers that it scores.
     correctness = f"{capitalised(CORRECTNESS_BY_OVERLAP)}." if judge_of(run, "correctness") == OVERLAP else ""
     error = " ".join(filter(None, [OVERLAP_ERROR if _scored_by_overlap(run) else "", correctness]))
-    return [*first, Lines([trust_sentence(each) for each in trusts]), judges_table(trusts), *([Prose(error)] if error else [])]
+    columns = [words("task"), words("judge"), words("may be called"), words("measured"), Column("AUROC", note="known answers")]
+    columns += [Column("always yes", note="known answers"), Column("repeatable", note="known answers")]
+    columns += [Column("known answers", note="within their bounds"), Column("not judged", note="items of this run")]
+    table = Table("Judges of this run", columns, [_row(each) for each in trusts], _READING)
+    return [*first, Lines([trust_sentence(each) for each in trusts]), table, *([Prose(error)] if error else [])]
 
 
 def offer_blocks(run: RunTables) -> list[Block]:
     """Show what to do to know more: commands and settings. Empty if nothing is missing."""
     terms = [Term("setting" if command.startswith("judging") else "command", command, note, code=True) for command, note in offers(run)]
     return [Prose("To know more:"), Terms(terms)] if terms else []
-
-
-def judges_table(trusts: Sequence[JudgeTrust]) -> Table:
-    """Tabulate the judges: qualification, test on known answers, and measurement by labels."""
-    columns = [words("task"), words("judge"), words("may be called"), words("measured"), Column("AUROC", note="known answers")]
-    columns += [
-        Column("always yes", note="known answers"),
-        Column("repeatable", note="known answers"),
-        Column("known answers", note="within their bounds"),
-    ]
-    columns += [Column("not judged", note="items of this run")]
-    return Table("Judges of this run", columns, [_row(each) for each in trusts], _READING)
 
 
 def _row(trust: JudgeTrust) -> Row:

@@ -100,7 +100,7 @@ def risk_drawing(curves: Sequence[tuple[str, Floats, Floats]], title: str) -> "D
 
 def compute(findings: Findings) -> tuple[RunTables, tuple[str, ...]] | None:
     """Return the configurations that answer. None for a run without answers, metrics of refusals and confidences."""
-    run, names = findings.run, answering(findings.run)
+    run, names = findings, answering(findings)
     return (run, names) if any(map(partial(_shown, run, names), _TABLES.values())) or _curves(run, names) else None
 
 

@@ -72,9 +72,9 @@ def auroc_interval(scores: Floats, answerable: Bools, clusters: Clusters | npt.A
 
 def compute(findings: Findings) -> tuple[Mapping[str, Interval], int, int] | None:
     """Return the area under the ROC curve of every configuration, and the numbers of answerable and unanswerable questions. None unless the dataset has both kinds of questions."""
-    questions = findings.run.questions["answerable"]
+    questions = findings.questions["answerable"]
     names = [standing.name for standing in findings.standings.finished]
-    areas = {name: area for name in names if (area := separation_of(findings.run, name))}
+    areas = {name: area for name in names if (area := separation_of(findings, name))}
     return (areas, int(questions.sum()), int((~questions).sum())) if areas else None
 
 

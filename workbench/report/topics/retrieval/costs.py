@@ -91,11 +91,11 @@ def costs_table(findings: Findings) -> Table:
     columns.append(Column("encoding, s", note="one measurement"))
     rows = []
     for costed in findings.priced:
-        timed = timings_of(findings.run, costed.name)
+        timed = timings_of(findings, costed.name)
         # This run encoded nothing.
         cached = costed.costs["encoded"] > 0 and not timed.get("tokens_encoded")
         seconds = Cell("from the cache", sort=math.nan) if cached else amount_cell(timed.get("seconds_vectors", math.nan))
-        chunks = count_cell(findings.run.facts[costed.name]["chunks"])
+        chunks = count_cell(findings.facts[costed.name]["chunks"])
         rows.append(Row([Cell(costed.name), chunks, *(_cost_cell(costed, cost) for cost in COSTS), seconds]))
     note = " ".join(defined(kind) for kind in COSTS.values())
     times = f"Times: {OVERLAP} Encoding, s: the texts that were not in the cache, measured once, on the machine and in the run that encoded them."
@@ -163,7 +163,7 @@ def _priced(findings: Findings, costed: CostedConfiguration) -> str:
     """List the costs that do not depend on the machine, then the time."""
     prices, encoded = [], costed.costs["encoded"]
     if not np.isnan(encoded):
-        chunks = plural(findings.run.facts[costed.name]["chunks"], "chunk")
+        chunks = plural(findings.facts[costed.name]["chunks"], "chunk")
         prices.append(f"{count(encoded)} tokens to encode in {chunks}" if encoded else f"{chunks} without encoding")
     if encoded and not np.isnan(costed.costs["index"]):
         prices.append(f"{amount(costed.costs['index'])} MB of index")

@@ -52,7 +52,7 @@ def _figure(findings: Findings, base: str, tested: Sequence[Comparison]) -> Figu
     data = _table(findings, base, tested)
     caption = f"Solid points, {sum(row.solid for row in rows)} of {len(rows)}, differ after correction for all comparisons; rings may not."
     if not findings.conclusive:
-        why = "on drafts" if unaccepted_drafts(findings.run) else "with so few questions or documents"
+        why = "on drafts" if unaccepted_drafts(findings) else "with so few questions or documents"
         caption = f"All points are rings, because {why} no difference is claimed."
     if any(np.isfinite(row.estimate.low) for row in rows):
         caption += " The intervals hold for all comparisons at once with 95 % confidence."

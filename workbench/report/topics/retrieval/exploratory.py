@@ -31,13 +31,13 @@ def _compared(findings: Findings) -> list[str]:
     if first is None or comparator is None:
         return []
     # Without answers a configuration has no metrics of answers, and some apply in other conditions only.
-    shared = [name for name in findings.run.measures if name in first.means and name in comparator.means]
+    shared = [name for name in findings.measures if name in first.means and name in comparator.means]
     return [name for name in shared if name != str(findings.primary)]
 
 
 def _fixed(findings: Findings) -> list[Metric]:
     """The metrics of text at a fixed number of chunks."""
-    metrics = [metric for metric in findings.run.measures.values() if metric.family in _OF_TEXT and metric.k is not None]
+    metrics = [metric for metric in findings.measures.values() if metric.family in _OF_TEXT and metric.k is not None]
     return metrics if findings.standings.ranked else []
 
 
@@ -51,10 +51,10 @@ def other_metrics(findings: Findings) -> list[Block]:
     caption = "Exploratory: intervals are of each difference by itself, nothing is tested or corrected"
     rows, missing = [], dict[str, str]()
     for name in metrics:
-        gap = difference(findings.run, name, first.name, comparator.name)
+        gap = difference(findings, name, first.name, comparator.name)
         if gap is None:
             without = next((each.name for each in (first, comparator) if not each.means[name].n), first.name)
-            missing[name] = reasons_without(findings.run, name, without) or "no question has a value of both"
+            missing[name] = reasons_without(findings, name, without) or "no question has a value of both"
             continue
         values = [value_cell(standing.means[name].value) for standing in (first, comparator)]
         rows.append(Row([Cell(name), *values, *difference_cells(gap), count_cell(gap.n)]))

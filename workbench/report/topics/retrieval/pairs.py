@@ -21,7 +21,7 @@ def compute(findings: Findings) -> tuple[Findings, list[Contrast]] | None:
     """Compare the leader with every other configuration, or all pairs of up to four. None if there is only one."""
     ranked = [standing.name for standing in findings.standings.ranked]
     chosen = itertools.combinations(ranked, 2) if len(ranked) <= _ALL_PAIRS else ((ranked[0], other) for other in ranked[1:])
-    contrasts = [pair for a, b in chosen if (pair := contrast(findings.run, a, b)) is not None]
+    contrasts = [pair for a, b in chosen if (pair := contrast(findings, a, b)) is not None]
     return (findings, contrasts) if contrasts else None
 
 
@@ -66,7 +66,7 @@ def tally(pair: Contrast) -> str:
 
 
 def _causes(findings: Findings, pair: Contrast) -> Table:
-    known = meanings(findings.run)
+    known = meanings(findings)
     columns = [words("cause of the miss"), Column(f"{pair.a.winner} ahead"), Column(f"{pair.b.winner} ahead"), text("meaning")]
     rows = []
     for cause in (*CAUSE_NAMES, OTHER):

@@ -45,12 +45,12 @@ _ORDER = (EffectReading.GAIN, EffectReading.LOSS, *_HERE, EffectReading.UNDECIDE
 
 def compute(findings: Findings) -> Findings | None:
     """Return the findings. None if the run varies a single part that replaces another."""
-    return findings if shows_parts(findings) and (parts(findings.run) or unmatched(findings)) else None
+    return findings if shows_parts(findings) and (parts(findings) or unmatched(findings)) else None
 
 
 def render(findings: Findings) -> list[Block]:
     """Show the effects of all parts."""
-    effects, missing = parts(findings.run), unmatched(findings)
+    effects, missing = parts(findings), unmatched(findings)
     blocks: list[Block] = [Prose(_INTRODUCTION)] if effects else []
     if effects:
         beside = _beside(effects)
@@ -158,7 +158,7 @@ def part_answers(findings: Findings) -> list[SummaryItem]:
         return f"Is {alternative.partition(',')[0]} worth it?"
 
     added: dict[str, list[PartEffect]] = {}
-    for part in parts(findings.run):
+    for part in parts(findings):
         if part.added:
             added.setdefault(question(part.stage, part.alternative, part.reference), []).append(part)
     missing: dict[str, list[Contrasted]] = {}
@@ -170,12 +170,12 @@ def part_answers(findings: Findings) -> list[SummaryItem]:
 
 def unmatched(findings: Findings) -> list[Contrasted]:
     """The alternatives of which no two ranked configurations differ only in them."""
-    return [each for each in contrasts_of(findings.run) if not each.pairs]
+    return [each for each in contrasts_of(findings) if not each.pairs]
 
 
 def shows_parts(findings: Findings) -> bool:
     """Check that the run varies several stages, or adds a part. The effects of a single stage are the differences of its configurations."""
-    return len(alternatives(findings.run)) > 1 or any(each.added for each in contrasts_of(findings.run))
+    return len(alternatives(findings)) > 1 or any(each.added for each in contrasts_of(findings))
 
 
 def missing_sentence(contrasts: Sequence[Contrasted]) -> str:
@@ -195,7 +195,7 @@ def effect_sentence(findings: Findings, part: PartEffect) -> str:
     )
     lower = "" if findings.primary.higher_is_better else ", where lower is better"
     size = f"{signed(row.difference.value)} {row.simultaneous.bounds()} in {metric} {over}{lower}"
-    tests = len(parts(findings.run))
+    tests = len(parts(findings))
     corrected = p_value(row.p_adjusted) + (f" after correction for {plural(tests, 'effect')}" if tests > 1 else "")
     corrected += ", because losses that were not seen could undo it" if undone(row) else ""
     match reading:
@@ -205,7 +205,7 @@ def effect_sentence(findings: Findings, part: PartEffect) -> str:
             few = f"{plural(row.difference.clusters, 'document')} are too few to claim it for others, of which a few could undo it"
             text = f"{_subject(part)} has {part.verdict}: {size}, {corrected}; {few}"
         case EffectReading.TOO_FEW:
-            text = f"{too_few(findings.run, row.difference, _subject(part))}: {size}"
+            text = f"{too_few(findings, row.difference, _subject(part))}: {size}"
         case EffectReading.UNDECIDED if row.identical:
             text = f"{_subject(part)} changes {metric} on none of {plural(row.difference.n, 'question')}"
         case EffectReading.UNDECIDED:
@@ -217,7 +217,7 @@ def effect_sentence(findings: Findings, part: PartEffect) -> str:
             )
             text = f"No {shown} of {_subject(part)} is shown: {size}, {corrected}{able}"
     claimed = reading not in (EffectReading.UNDECIDED, EffectReading.TOO_FEW)
-    small = less_than_matters(findings.run, row.difference.value) if claimed else ""
+    small = less_than_matters(findings, row.difference.value) if claimed else ""
     # The 95th percentile of a few questions is little more than the slowest of them.
     times = {name: time for name, time in part.latency.items() if name == "p50" or part.timed >= _FEWEST_FOR_P95}
     texts = [f"{added_text(time.span, time.value)} ms {_PERCENTILES[name]}" for name, time in times.items()]

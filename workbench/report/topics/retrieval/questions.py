@@ -35,7 +35,7 @@ Place = tuple[str, int, int]
 def compute(findings: Findings) -> tuple[RunTables, list[str]] | None:
     """Return the finished configurations. None if all failed."""
     names = [standing.name for standing in findings.standings.finished]
-    return (findings.run, names) if names else None
+    return (findings, names) if names else None
 
 
 def render(values: tuple[RunTables, list[str]]) -> list[Block]:
@@ -87,7 +87,7 @@ class _Source:
         table = pd.DataFrame(self.values)
         self.differences: Floats = (table.max() - table.min()).fillna(-1.0).to_numpy(np.float64)
         self._evidence = _by_query(run.evidence, "need", "doc_id", "start", "end")
-        self._judgements = _by_query(run.judgements, "doc_id", "relevance")
+        self._judgements = _by_query(run.table("judgements"), "doc_id", "relevance")
         self._rewrites = [rewrites(run, name) for name in names]
         self._misses = [_by_query(missed_evidence(run, name), "need", "doc_id", "cause", "rank") for name in names]
         self._hits = [_by_query(run.of("context", name), "rank", "doc_id", "start", "end", "kept", "score") for name in names]

@@ -51,7 +51,7 @@ def ranking_table(findings: Findings) -> Table | None:
     ranked, primary = findings.standings.ranked, str(findings.primary)
     if not ranked:
         return None
-    named = [metric for metric in findings.run.measures.values() if str(metric) != primary and metric.k is not None]
+    named = [metric for metric in findings.measures.values() if str(metric) != primary and metric.k is not None]
     others = [metric for name in _TELLING for metric in named if metric.name == name][:_MOST_METRICS]
     scale = Scale.over(
         bound for standing in ranked for bound in (standing.means[primary].low, standing.means[primary].high, standing.means[primary].value)
@@ -112,7 +112,7 @@ def uncovered(findings: Findings) -> Section | None:
     entries = []
     for standing in findings.standings.uncovered:
         mean = standing.means[metric]
-        reasons = listed(unscored_reasons(findings.run, standing.name, metric), _MOST_METRICS)
+        reasons = listed(unscored_reasons(findings, standing.name, metric), _MOST_METRICS)
         entries.append(
             Term(
                 standing.name, f"{metric} {number(mean.value)} on {count(mean.n)} of {count(mean.n + mean.unscored)} questions; {reasons}."
@@ -132,15 +132,15 @@ def windowed(findings: Findings) -> Section | None:
 
 def screened(findings: Findings) -> Section | None:
     """Tabulate the configurations that were screened out by proxy. Returns None without a screening."""
-    if findings.screening is None:
+    if findings.screened is None:
         return None
     columns = [words("configuration"), Column("by proxy"), Column("minus the leader"), words("leader"), words("proxy")]
     rows = [
         Row([Cell(row.configuration), value_cell(row.value), Cell(difference_text(row)), Cell(row.first), Cell(row.proxy)])
-        for row in findings.screening.dropped
+        for row in findings.screened.dropped
     ]
     table: list[Block] = [Table("Screened out, and not run in full", columns, rows)] if rows else []
-    return Section("Screened out", "screened", [Prose(screened_sentence(findings.screening)), *table])
+    return Section("Screened out", "screened", [Prose(screened_sentence(findings.screened)), *table])
 
 
 def failed(findings: Findings) -> Section | None:
@@ -171,7 +171,7 @@ def _row(findings: Findings, rank: int, standing: Standing, others: Sequence[Met
 
 def _equal_tokens(findings: Findings) -> bool:
     """Check that all configurations deliver the same number of tokens, so that only their numbers of chunks differ."""
-    budgets = {fact["token_budget"] for fact in findings.run.facts.values()}
+    budgets = {fact["token_budget"] for fact in findings.facts.values()}
     return len(budgets) == 1 and None not in budgets
 
 

@@ -99,7 +99,7 @@ def _setting(name: str, value: object) -> str:
 
 def compute(findings: Findings) -> tuple[Metric, list[Grid]] | None:
     """Return the primary metric and its grids. None unless both size and overlap vary."""
-    grids = size_grids(findings.run, findings.standings.ranked, findings.primary)
+    grids = size_grids(findings, findings.standings.ranked, findings.primary)
     return (findings.primary, grids) if grids else None
 
 

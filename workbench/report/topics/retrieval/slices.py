@@ -73,7 +73,7 @@ def _tau(first: Floats, second: Floats) -> Floats:
 
 def compute(findings: Findings) -> tuple[Findings, dict[str, pd.DataFrame]] | None:
     """Return the means of each ranked configuration by slice. None without a leader."""
-    means = {standing.name: slice_means(findings.run, standing.name) for standing in findings.standings.ranked}
+    means = {standing.name: slice_means(findings, standing.name) for standing in findings.standings.ranked}
     return (findings, means) if findings.first else None
 
 
@@ -87,7 +87,7 @@ def render(values: tuple[Findings, dict[str, pd.DataFrame]]) -> list[Block]:
 
 def _agreement(findings: Findings) -> list[Block]:
     """Say whether the questions of users and the others order the configurations alike."""
-    tau = source_agreement(findings.run, [standing.name for standing in findings.standings.ranked])
+    tau = source_agreement(findings, [standing.name for standing in findings.standings.ranked])
     if tau is None:
         return []
     if np.isnan(tau.value):

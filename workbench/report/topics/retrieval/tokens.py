@@ -23,7 +23,7 @@ STRONG = len(LINES)
 def compute(findings: Findings) -> Mapping[str, Sequence[float]] | None:
     """Return the recall of each configuration at the budgets of `CURVE`. None if the data have no evidence."""
     recalls = recall_curves(findings.standings.ranked)
-    return recalls if findings.run.dataset["needs"] and recalls else None
+    return recalls if findings.dataset["needs"] and recalls else None
 
 
 def render(recalls: Mapping[str, Sequence[float]]) -> list[Block]:
@@ -40,7 +40,7 @@ def render(recalls: Mapping[str, Sequence[float]]) -> list[Block]:
 
 
 def _missing(findings: Findings) -> str:
-    evidence = findings.run.dataset["needs"]
+    evidence = findings.dataset["needs"]
     return "No configuration can be plotted." if evidence else "The data have no evidence, so recall of text is undefined."
 
 

@@ -32,7 +32,16 @@ CONDITION = "This holds for other questions on this corpus, not for other docume
 
 def won(findings: Findings) -> tuple[str, str]:
     """Name the winner or the tie set. The detail lists the configurations that are not ranked."""
-    return (_verdict(findings, findings.verdict) if findings.verdict else f"No winner: {_why_none(findings)}."), _beside(findings)
+    if findings.verdict:
+        return _verdict(findings, findings.verdict), _beside(findings)
+    why = "every configuration failed" if findings.failures else "no configuration was run"
+    if findings.standings.ranked:
+        why = f"no question has a score by {findings.primary}"
+    elif findings.standings.uncovered:
+        why = uncovered_sentence(findings)
+    elif findings.standings.windowed:
+        why = "every configuration has chunks longer than its embedder's window, so that scores reflect the window, not the chunking"
+    return f"No winner: {why}.", _beside(findings)
 
 
 def margin(findings: Findings) -> tuple[str, str]:
@@ -46,7 +55,7 @@ def margin(findings: Findings) -> tuple[str, str]:
     questions = f"on {plural(comparison.difference.n, 'question')}"
     if comparison.identical:
         return f"There is no difference: {comparison.a} and {comparison.b} have the same {metric} {questions}.", _selected(findings)
-    one, other = shared_means(findings.run, metric, comparison.a, comparison.b)
+    one, other = shared_means(findings, metric, comparison.a, comparison.b)
     values = f"{metric} {number(one)} against {number(other)}"
     values += "" if findings.primary.higher_is_better else ", lower is better"
     bounds = "" if findings.verdict and findings.verdict.reason is Reason.DRAFTS else f" {comparison.simultaneous.bounds()}"
@@ -112,19 +121,19 @@ def undone(comparison: Comparison) -> bool:
 
 def _verdict(findings: Findings, verdict: Verdict) -> str:
     several, limited = f"{len(verdict.ranked)} configurations", ", for other questions on this corpus" if verdict.conditional else ""
-    several += " that were run in full" if findings.screening and findings.screening.dropped else ""
+    several += " that were run in full" if findings.screened and findings.screened.dropped else ""
     match verdict.reason:
         case Reason.ALONE:
             return f"No winner: {verdict.ranked[0]} is the only configuration to rank."
         case Reason.DRAFTS:
-            return f"A preview, not a decision: {unaccepted_drafts(findings.run)}, so nothing is tested and no winner is named."
+            return f"A preview, not a decision: {unaccepted_drafts(findings)}, so nothing is tested and no winner is named."
         case Reason.FEW:
             have = f"{plural(verdict.n, 'question has', 'questions have')} a value for every configuration"
             return f"No winner: only {have}, but at least {FEWEST_QUERIES} are required."
         case Reason.FEW_DOCUMENTS:
             return f"No winner: the questions come from only {plural(verdict.clusters, 'document')}, but at least {FEWEST_FOR_WINNER} are required."
         case Reason.IDENTICAL:
-            settings = [dict(findings.run.manifest["configurations"][name]) for name in verdict.best]
+            settings = [dict(findings.manifest["configurations"][name]) for name in verdict.best]
             retrieved = [{stage: value for stage, value in each.items() if stage not in ("context", "answering")} for each in settings]
             # A metric of retrieval compares configurations that only answer differently.
             alike = all(each == retrieved[0] for each in retrieved) and any(each != settings[0] for each in settings)
@@ -146,7 +155,7 @@ def _weak(findings: Findings) -> str:
     comparison = findings.margin
     if comparison is None:
         return ""
-    small = less_than_matters(findings.run, comparison.difference.value)
+    small = less_than_matters(findings, comparison.difference.value)
     lead = "difference from" if _unseparated(comparison) else "gain over"
     gain = f"; its {lead} {comparison.b}, {number(abs(comparison.difference.value))}, is {small}" if small else ""
     one_sided = (
@@ -171,16 +180,6 @@ def _names(verdict: Verdict) -> str:
     return listed(verdict.best, _MOST_NAMES if sum(map(len, verdict.best[:_MOST_NAMES])) < _MOST_LETTERS else _FEW_NAMES)
 
 
-def _why_none(findings: Findings) -> str:
-    if findings.standings.ranked:
-        return f"no question has a score by {findings.primary}"
-    if findings.standings.uncovered:
-        return uncovered_sentence(findings)
-    if findings.standings.windowed:
-        return "every configuration has chunks longer than its embedder's window, so that scores reflect the window, not the chunking"
-    return "every configuration failed" if findings.failures else "no configuration was run"
-
-
 def _beside(findings: Findings) -> str:
     verdict, parts = findings.verdict, []
     if verdict and verdict.reason in (Reason.TIED, Reason.IDENTICAL, Reason.MISSING) and len(verdict.best) < len(verdict.ranked):
@@ -189,8 +188,8 @@ def _beside(findings: Findings) -> str:
         parts.append(uncovered_sentence(findings))
     if findings.standings.windowed:
         parts.append(f"beyond the embedder's window, so not compared: {listed([each.name for each in findings.standings.windowed])}")
-    if findings.screening and findings.screening.dropped:
-        parts.append(f"{plural(len(findings.screening.dropped), 'configuration')} screened out before the run")
+    if findings.screened and findings.screened.dropped:
+        parts.append(f"{plural(len(findings.screened.dropped), 'configuration')} screened out before the run")
     if findings.failures:
         parts.append(f"failed: {listed(list(findings.failures), 2)}")
     if findings.unbased:
@@ -282,9 +281,9 @@ def lines(findings: Findings) -> list[str]:
     """Give the verdict in the terminal: screening, odd deliveries, drafts, the winner, the margin and its certainty."""
     return [
         "",
-        *([screened_sentence(findings.screening)] if findings.screening else []),
-        *delivery_notes(findings.run),
-        *beside_verdict(findings.run, findings.verdict),
+        *([screened_sentence(findings.screened)] if findings.screened else []),
+        *delivery_notes(findings),
+        *beside_verdict(findings, findings.verdict),
         won(findings)[0],
         *([margin(findings)[0]] if findings.first else []),
         *([certainty(findings)[0], more(findings)[0]] if findings.margin else []),

@@ -26,7 +26,7 @@ _COUNTED = {"document": "lost a document", "evidence": "lost evidence, or a part
 
 def compute(findings: Findings) -> tuple[RunTables, str, list[QuestionLoss]] | None:
     """Read the losses. None for a run without losses."""
-    run = findings.run
+    run = findings
     rows = run.table("lost")
     if rows.empty:
         return None

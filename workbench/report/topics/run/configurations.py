@@ -85,7 +85,7 @@ def worst_places(run: RunTables, configuration: str) -> Ints:
 
 def delivered_chunks(run: RunTables, query_id: str, delivered: pd.DataFrame) -> list[Term]:
     """Describe the rows of `context` that were delivered for a question. After the first ones, those without evidence are only counted."""
-    graded = run.judgements[run.judgements["query_id"] == query_id].set_index("doc_id")["relevance"].to_dict()
+    graded = run.table("judgements")[run.table("judgements")["query_id"] == query_id].set_index("doc_id")["relevance"].to_dict()
     evidence = run.evidence[run.evidence["query_id"] == query_id]
     terms, skipped = list[Term](), 0
     for rank, row in enumerate(delivered.to_dict("records"), 1):
@@ -189,7 +189,7 @@ def compute(findings: Findings) -> Findings | None:
 
 def render(findings: Findings) -> list[Block]:
     """Build a card for each finished configuration, the ranked ones first."""
-    run = findings.run
+    run = findings
     more = "; its executed notebook has more" if run.has_notebooks else ""
     cards: list[Block] = [Prose(f"Settings, causes of misses, faults of the chunks and worst questions of each{more}.")]
     for standing in findings.standings.finished:
@@ -208,7 +208,11 @@ def settings(run: RunTables, standing: Standing) -> list[Term]:
     facts, entries = standing.facts, []
     for stage, values in run.configurations_settings[standing.name].items():
         if values is not None:
-            entries.append(Term(stage, _stage(stage, values)))
+            # The chunking uses the embedding's model, only to count tokens.
+            hidden = ("kind", "model") if stage == "chunking" else ("kind",)
+            chosen = [(field, value) for field, value in values.items() if value is not None and value is not False and value != {}]
+            fields = [f"{field} {setting(value)}" for field, value in chosen if field not in hidden]
+            entries.append(Term(stage, ", ".join([str(values["kind"]), *fields])))
     embedded = f", {plural(facts['tokens'], 'token')} to embed" if facts["tokens"] else ""
     amount = facts["delivered_tokens"]
     tokens = "" if amount is None else f"{plural(round(amount), 'token')} of "
@@ -281,17 +285,6 @@ def lengths_figure(run: RunTables, standing: Standing) -> Figure:
     return Figure("lengths", summary, f"{summary}.{read}", drawing)
 
 
-def _stage(stage: str, values: Mapping[str, Any]) -> str:
-    # The chunking uses the embedding's model, only to count tokens.
-    hidden = ("kind", "model") if stage == "chunking" else ("kind",)
-    fields = [
-        f"{field} {setting(value)}"
-        for field, value in values.items()
-        if value is not None and value is not False and value != {} and field not in hidden
-    ]
-    return ", ".join([str(values["kind"]), *fields])
-
-
 def separation(run: RunTables, configuration: str) -> list[Block]:
     """Count correct rankings with a small margin and those decided by the tie breaker, and tabulate the former."""
     margins, spreads = detail(run, configuration, "margin"), detail(run, configuration, "margin_spread")
@@ -357,8 +350,8 @@ def faults(findings: Findings) -> tuple[str, str]:
         return "No configuration can be ranked, so no faults are counted.", ""
     if not findings.primary.higher_is_better:
         return f"{findings.primary} counts faults itself, so misses have no causes.", ""
-    target, questions = "evidence" if explains_text(findings.run) else "a relevant document", plural(missed.of, "question")
-    answers = failing_answers(findings.run, first.name)
+    target, questions = "evidence" if explains_text(findings) else "a relevant document", plural(missed.of, "question")
+    answers = failing_answers(findings, first.name)
     if not missed.known:
         unknown = f"{first.name} does not say what it retrieved, so it is not known what it misses"
         return f"{unknown}; {answers}." if answers else f"{unknown}.", ""
@@ -374,7 +367,7 @@ def faults(findings: Findings) -> tuple[str, str]:
     if missed.beyond_k:
         has = "has" if missed.beyond_k == 1 else "have"
         by += f"; {count(missed.beyond_k)} of them {has} more than {findings.primary.k} relevant documents, and miss some in every ranking"
-    meanings = cause_meanings(findings.run)
+    meanings = cause_meanings(findings)
     detail = "; ".join(f"{name} ({count(many)}): {meanings[name]}" for name, (many, _) in missed.causes.items())
     failed = f" {capitalised(answers)}." if answers else ""
     return f"{first.name} misses {target} on {count(queries)} of {questions} ({share(queries, missed.of)}), {by}.{failed}", f"{detail}."

@@ -1,7 +1,7 @@
 """The outcome of the last gate of a run: its rules with the numbers behind them."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from workbench.analysis.findings import Findings
@@ -30,7 +30,7 @@ _SENTENCES = {
 
 def compute(findings: Findings) -> list[dict[str, Any]] | None:
     """Return the rows of the last gate of the run, failed rules first, notes last. None without a rule."""
-    rows = [{str(name): value for name, value in row.items()} for row in findings.run.table("gate").to_dict("records")]
+    rows = [{str(name): value for name, value in row.items()} for row in findings.table("gate").to_dict("records")]
     rules = sorted((row for row in rows if row["kind"] != "note"), key=lambda row: OUTCOMES.index(row["outcome"]))
     return [*rules, *(row for row in rows if row["kind"] == "note")] if rules else None
 
@@ -51,17 +51,16 @@ def render(rows: list[dict[str, Any]]) -> list[Block]:
 
 def _table(caption: str, rows: list[dict[str, Any]], note: str) -> Table:
     columns = [words("outcome"), text("rule"), Column("value"), Column("baseline"), Column("difference"), Column("limit"), Column("p")]
-    return Table(caption, [*columns, Column("questions"), text("reason")], [_row(row) for row in rows], note)
-
-
-def _row(row: Mapping[str, Any]) -> Row:
-    cells = [Cell(row["outcome"], sort=float(OUTCOMES.index(row["outcome"]))), Cell(row["rule"], note=row["kind"])]
-    bounds = "" if math.isnan(row["low"]) else interval(row["low"], row["high"])
-    compared, digits = not math.isnan(row["difference"]), 0 if row["kind"] == "retrieval test" else 3
-    difference = signed(row["difference"]) if compared else "–"
-    cells += [value_cell(row["value"], digits, note="" if compared else bounds), value_cell(row["reference"])]
-    cells += [value_cell(row["difference"], shown=difference, note=bounds if compared else ""), value_cell(row["limit"], digits)]
-    return Row([*cells, p_cell(row["p_adjusted"]), count_cell(row["n"]), Cell(row["reason"])])
+    cells = []
+    for row in rows:
+        bounds = "" if math.isnan(row["low"]) else interval(row["low"], row["high"])
+        compared, digits = not math.isnan(row["difference"]), 0 if row["kind"] == "retrieval test" else 3
+        difference = signed(row["difference"]) if compared else "–"
+        named = [Cell(row["outcome"], sort=float(OUTCOMES.index(row["outcome"]))), Cell(row["rule"], note=row["kind"])]
+        named += [value_cell(row["value"], digits, note="" if compared else bounds), value_cell(row["reference"])]
+        named += [value_cell(row["difference"], shown=difference, note=bounds if compared else ""), value_cell(row["limit"], digits)]
+        cells.append(Row([*named, p_cell(row["p_adjusted"]), count_cell(row["n"]), Cell(row["reason"])]))
+    return Table(caption, [*columns, Column("questions"), text("reason")], cells, note)
 
 
 def gate_sentence(outcomes: Sequence[str], configuration: str) -> str:

@@ -29,20 +29,20 @@ def render(findings: Findings) -> list[Block]:
     methods = (*findings.verdict.methods, *(EFFECT_METHODS if shows_parts(findings) else ())) if findings.verdict else ()
     tests = tuple(f"{capitalised(line)}." for line in methods)
     cuts: dict[str, list[str]] = {}
-    for name, metric in findings.run.measures.items():
+    for name, metric in findings.measures.items():
         cuts.setdefault(metric.name, []).append(name)
-    first = {metric.name: metric for metric in findings.run.measures.values()}
+    first = {metric.name: metric for metric in findings.measures.values()}
     defined = []
     for name, names in cuts.items():
-        missing = {each: reason for each in names if (reason := reasons_without(findings.run, each))}
+        missing = {each: reason for each in names if (reason := reasons_without(findings, each))}
         meaning = first[name].meaning
         meaning = f"{meaning}. {not_scored(missing)}".removesuffix(".") if missing else meaning
         defined.append(Term(", ".join(names), meaning, first[name].definition.source))
-    causes = [Term(name, meaning) for name, meaning in possible_causes(findings.run).items()]
-    equal = [_EQUAL] if findings.run.average == "documents" else []
+    causes = [Term(name, meaning) for name, meaning in possible_causes(findings).items()]
+    equal = [_EQUAL] if findings.average == "documents" else []
     note = Prose("If several causes apply, the one of the earliest stage is named.")
     return [
-        Prose(about_primary(findings.run)),
+        Prose(about_primary(findings)),
         Lines([*_ALWAYS, *equal, *tests]),
         Section("Metrics", "metrics", [Terms(defined)]),
         Section("Causes of a miss", "causes", [note, Terms(causes)]),
@@ -51,7 +51,7 @@ def render(findings: Findings) -> list[Block]:
 
 def render_provenance(findings: Findings) -> list[Block]:
     """Convert the manifest to groups of names and values."""
-    manifest = findings.run.manifest
+    manifest = findings.manifest
     prints, commit = manifest["fingerprints"], manifest["commit"] or "not under git"
     once = {"primary metric": manifest["primary"], "seed for ties": manifest["seeds"]["ties"], "commit": commit}
     groups: dict[str, dict[str, Any]] = {
@@ -61,9 +61,9 @@ def render_provenance(findings: Findings) -> list[Block]:
         "Fingerprints of the configurations": prints["configurations"],
         "Versions": manifest["versions"],
     }
-    notebooks = ", the executed notebooks in notebooks/" if findings.run.has_notebooks else ""
-    sources = f"Every number here is in the parquet tables of {folder_of(findings.run)}, its settings in manifest.json{notebooks}."
-    rows = [Row([Cell(each["file"]), Cell(each["reason"])]) for each in findings.run.unread]
+    notebooks = ", the executed notebooks in notebooks/" if findings.has_notebooks else ""
+    sources = f"Every number here is in the parquet tables of {folder_of(findings)}, its settings in manifest.json{notebooks}."
+    rows = [Row([Cell(each["file"]), Cell(each["reason"])]) for each in findings.unread]
     table = Table("The files that workbench init left out, with the reason", [words("file"), text("reason")], rows)
     unread = [Section("Files that were not read", "unread", [table])] if rows else []
     parts = [
@@ -71,22 +71,22 @@ def render_provenance(findings: Findings) -> list[Block]:
         for number, (title, group) in enumerate(groups.items(), 1)
         if group
     ]
-    return [Prose(sources), *map(Prose, about_trust(findings.run)), *unread, *parts]
+    return [Prose(sources), *map(Prose, about_trust(findings)), *unread, *parts]
 
 
 def data(findings: Findings) -> tuple[str, str]:
     """Describe the documents and questions, and how many questions the primary metric averages."""
     if findings.first is None:
-        return about_dataset(findings.run), ""
+        return about_dataset(findings), ""
     mean = findings.first.means[str(findings.primary)]
     unscored = f"; {count(mean.unscored)} unscored" if mean.unscored else ""
-    equally = ", with equal weight" if findings.run.average == "documents" else ""
+    equally = ", with equal weight" if findings.average == "documents" else ""
     detail = f"{findings.primary} is over {counts_text(mean.n, mean.clusters)}{equally}{unscored}."
-    half = holding_half(findings.run, str(findings.primary))
+    half = holding_half(findings, str(findings.primary))
     if half is not None:
         held = f"{plural(half, 'document')} of {count(mean.clusters)} {'holds' if half == 1 else 'hold'} half of the questions"
         detail += f" {held} and so {'decides' if half == 1 else 'decide'} most; average: documents in the experiment gives all documents equal weight."
-    return about_dataset(findings.run), detail
+    return about_dataset(findings), detail
 
 
 method = Topic("method", "Method", "Method", same, render)

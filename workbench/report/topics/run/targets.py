@@ -20,8 +20,8 @@ _READING = (
 
 def compute(findings: Findings) -> tuple[list[dict[Any, Any]], bool] | None:
     """Return a row for each target, and whether the run has other conditions than `retrieved`. None for a run without targets."""
-    rows = findings.run.table("targets").to_dict("records")
-    return (rows, findings.run.manifest["conditions"] != [RETRIEVED]) if rows else None
+    rows = findings.table("targets").to_dict("records")
+    return (rows, findings.manifest["conditions"] != [RETRIEVED]) if rows else None
 
 
 def render(values: tuple[list[dict[Any, Any]], bool]) -> list[Block]:
