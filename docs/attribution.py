@@ -14,9 +14,9 @@ from benchmarks.faultbench.indexes import DEEPEST
 from benchmarks.faultbench.judged import by_judges, by_labels, judged_answers
 from benchmarks.faultbench.run import Bench
 from workbench.answering.base import AnswerResources
+from workbench.attribution.answer_causes import JudgedQuestion, JudgeRoles
 from workbench.attribution.answer_text import FEWEST_WORDS, expected_answers, states
 from workbench.attribution.causes import CAUSE_NAMES
-from workbench.attribution.judged_answers import JudgedQuestion, JudgeRoles
 from workbench.chunking.recursive import RecursiveChunker
 from workbench.core.words import words
 from workbench.datasets.sources import GoldenSource

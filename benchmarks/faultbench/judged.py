@@ -6,9 +6,8 @@ from benchmarks.faultbench.answers import LabelledAnswer
 from benchmarks.faultbench.cases import NONE
 from benchmarks.faultbench.evaluation import AttributedCase
 from workbench.answering.base import AnswerResources
-from workbench.attribution.answer_causes import AnswerFacts, answer_cause
+from workbench.attribution.answer_causes import AnswerFacts, JudgedQuestion, JudgeRoles, answer_cause, answer_facts
 from workbench.attribution.answer_text import expected_answers
-from workbench.attribution.judged_answers import JudgedQuestion, JudgeRoles, answer_facts
 from workbench.judging.base import Judgement, JudgeRequest, Task
 from workbench.judging.claims.base import AnswerClaims, SplitRequest
 from workbench.judging.settings import Judging

@@ -5,10 +5,9 @@ from typing import Any
 import pytest
 
 from workbench.answering.refusals import is_refusal
-from workbench.attribution.answer_causes import answer_cause
+from workbench.attribution.answer_causes import JudgedQuestion, JudgeRoles, answer_cause, answer_facts
 from workbench.attribution.answer_text import answer_text, expected_answers
 from workbench.attribution.context_evidence import ContextEvidence
-from workbench.attribution.judged_answers import JudgedQuestion, JudgeRoles, answer_facts
 from workbench.context.question_labels import QuestionLabels
 from workbench.judging.base import Judgement, Verdict
 from workbench.metrics.case import AnswerJudgements

@@ -2,8 +2,7 @@
 
 import pytest
 
-from workbench.attribution.answer_causes import AnswerCause, AnswerFacts, answer_cause
-from workbench.attribution.judged_answers import JudgedQuestion, JudgeRoles, answer_facts
+from workbench.attribution.answer_causes import AnswerCause, AnswerFacts, JudgedQuestion, JudgeRoles, answer_cause, answer_facts
 from workbench.judging.base import Judgement
 from workbench.judging.settings import EndToEndThresholds
 from workbench.metrics.case import AnswerJudgements

@@ -11,8 +11,8 @@ from benchmarks.faultbench.cases import NONE, PlantedCase
 from benchmarks.faultbench.evaluation import evaluate
 from benchmarks.faultbench.judged import by_judges, by_labels, judged_answers
 from workbench.answering.base import AnswerResources
+from workbench.attribution.answer_causes import JudgeRoles
 from workbench.attribution.causes import OWN_CAUSES
-from workbench.attribution.judged_answers import JudgeRoles
 from workbench.judging.claims.sentences import SentenceSplitter
 from workbench.judging.overlap import OverlapJudge
 from workbench.judging.settings import Judging

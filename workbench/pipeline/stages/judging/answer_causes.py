@@ -6,11 +6,10 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 
-from workbench.attribution.answer_causes import ATTRIBUTED, WITHHELD, AnswerCause, answer_cause
+from workbench.attribution.answer_causes import ATTRIBUTED, WITHHELD, AnswerCause, JudgedQuestion, JudgeRoles, answer_cause, answer_facts
 from workbench.attribution.answer_text import AnswerText, answer_text, expected_answers
 from workbench.attribution.context_evidence import ContextEvidence
 from workbench.attribution.evidence_state import embedded_extent
-from workbench.attribution.judged_answers import JudgedQuestion, JudgeRoles, answer_facts
 from workbench.context.conditions import RETRIEVED
 from workbench.context.question_labels import QuestionLabels, question_labels
 from workbench.core.formatting import encodable
