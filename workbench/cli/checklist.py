@@ -25,7 +25,7 @@ def checklist(folder: Path, configuration: str | None, repository: Path, log: Pa
     from workbench.monitor.passes import alert_evidence, log_evidence
     from workbench.results.run_tables import RunTables
 
-    found = audited(
+    checked = audited(
         RunTables.read(folder),
         folder,
         configuration,
@@ -33,6 +33,6 @@ def checklist(folder: Path, configuration: str | None, repository: Path, log: Pa
         log=log_evidence(log) if log else None,
         alerts=alert_evidence(alerts) if alerts else None,
     )
-    for line in checklist_lines(found):
+    for line in checklist_lines(checked):
         say(line)
-    sys.exit(found.exit_code)
+    sys.exit(checked.exit_code)

@@ -200,7 +200,7 @@ def _report(generated: "Generated", model: "CachedModel", folder: Path) -> None:
             say(f"dropped: {number:,} {reason} ({text})")
     for failure, number in model.failures.most_common(_MOST):
         say_aside(f"workbench: {plural(number, 'call')} failed: {failure}")
-    disagreeing = sum(not each.reference.agrees for each in generated.accepted if each.reference)
+    disagreeing = sum(not question.reference.agrees for question in generated.accepted if question.reference)
     if disagreeing:
         say(f"read first: the reference answer of {plural(disagreeing, 'question')} does not agree with the answer (references.jsonl)")
     spent = model.resources.budget.spent
@@ -238,10 +238,10 @@ def answers(path: str, file: Path, outputs: Path, read: int, grade: int, questio
     client = client_from(options)
     limits = CallLimits(options.pop("calls"), usd=options.pop("usd"))
     dataset = recognise(path, options.pop("split"), **options).load()
-    wanted = [part.strip() for part in questions.split(",") if part.strip()] if questions else None
+    wanted = [name.strip() for name in questions.split(",") if name.strip()] if questions else None
     chosen = dataset.subset(wanted) if wanted else dataset
-    places = {query_id: place for place, query_id in enumerate(wanted or ())}
-    queries = sorted((query for query in chosen.queries if query.answerable), key=lambda query: places.get(query.query_id, 0))
+    positions = {query_id: position for position, query_id in enumerate(wanted or ())}
+    queries = sorted((query for query in chosen.queries if query.answerable), key=lambda query: positions.get(query.query_id, 0))
     if not queries:
         raise InputError(f"{path} has no answerable question", "name a dataset with questions and judgements")
     model = CachedModel(client, CallResources(Workspace.at(outputs).calls, CallBudget(limits)), ANSWER_TOKENS)
@@ -250,9 +250,9 @@ def answers(path: str, file: Path, outputs: Path, read: int, grade: int, questio
     for row in written:
         if "missing" in row:
             say_aside(f"workbench: {row['query_id']} has no answer: {row['missing']}")
-    found = sum("missing" not in row for row in written)
-    say(f"{file}: {found:,} of {plural(len(written), 'reference answer')}, all synthetic; read them, and write your name to accepted_by")
-    sys.exit(3 if model.failures else 0 if found else 1)
+    answered = sum("missing" not in row for row in written)
+    say(f"{file}: {answered:,} of {plural(len(written), 'reference answer')}, all synthetic; read them, and write your name to accepted_by")
+    sys.exit(3 if model.failures else 0 if answered else 1)
 
 
 @dataset.command()
@@ -266,7 +266,7 @@ def accept(file: Path, questions: str | None, every: bool, by: str) -> None:
 
     if every == (questions is not None):
         raise InputError("accept needs either --questions or --all", "name the questions, or give --all")
-    query_ids = None if questions is None else [part.strip() for part in questions.split(",") if part.strip()]
+    query_ids = None if questions is None else [name.strip() for name in questions.split(",") if name.strip()]
     if query_ids == []:
         raise InputError("--questions is empty", "name the questions by their query_id, separated by commas")
     accepted, waiting = accept_questions(file, query_ids, by)

@@ -178,18 +178,18 @@ def _second_runs(folder: Path, run: "RunTables", settings: "GateSettings", optio
     from workbench.gate.comparisons import SecondRuns
     from workbench.results.run_tables import RunTables
 
-    again, others = options["again"], (options["baseline_again"], options["release_again"])
-    if again is None and others == (None, None):
+    again, sides = options["again"], (options["baseline_again"], options["release_again"])
+    if again is None and sides == (None, None):
         return None
-    if again is None or others == (None, None):
+    if again is None or sides == (None, None):
         raise InputError("an alarm is decided by a second run of both sides", "give --again with --baseline-again or --release-again")
     for option, second, first in zip(
-        ("--again", "--baseline-again", "--release-again"), (again, *others), (folder, settings.baseline, settings.release), strict=True
+        ("--again", "--baseline-again", "--release-again"), (again, *sides), (folder, settings.baseline, settings.release), strict=True
     ):
         if second is not None and first is not None and second.resolve() == first.resolve():
             raise InputError(f"{option} {second} is the first run", "sweep again with --outputs AGAIN, which has a store of its own")
     name = gated_configuration(run, settings)
-    return SecondRuns(RunTables.read(again), *(read_baseline(path, name) if path else None for path in others))
+    return SecondRuns(RunTables.read(again), *(read_baseline(path, name) if path else None for path in sides))
 
 
 def _update(run: "RunTables", more: "list[RunTables]", settings: "GateSettings", path: Path) -> None:
@@ -224,13 +224,13 @@ def _write(report: "GateReport", places: _Places) -> None:
         (places.junit, lambda path: write_junit(gate_junit(report, places.warn_undecided), path)),
         (places.folder, lambda path: write_gate(report, path)),
     ]
-    for place, write in writers:
-        if place is None:
+    for target, write in writers:
+        if target is None:
             continue
         try:
-            write(place)
+            write(target)
         except Exception as error:  # a report reads more of the run than its rules do
-            say_aside(f"workbench: the outcome is not in {place}: {error_line(error)}")
+            say_aside(f"workbench: the outcome is not in {target}: {error_line(error)}")
     token = secrets.token_hex(16)
     # The lines have ids and texts of the data.
     with _read_to_any_end():

@@ -86,7 +86,7 @@ def _writer(questions: int, outputs: Path, options: dict[str, Any]) -> "Writer":
 def _report(started: "StartedExperiment", modelled: bool) -> None:
     """Print what was read, drafted and proposed, what is missing, and the next commands."""
     conversion, place = started.conversion, started.place
-    _say_lines("skipped: ", [f"{each.file} {each.reason}" for each in conversion.skipped])
+    _say_lines("skipped: ", [f"{file.file} {file.reason}" for file in conversion.skipped])
     _say_lines("note: ", [f"{origin.file} {note}" for origin in conversion.added for note in origin.notes])
     _say_lines("note: ", conversion.remarks)
     kept = f", {len(conversion.known):,} were there before" if conversion.known else ""
@@ -102,8 +102,8 @@ def _report(started: "StartedExperiment", modelled: bool) -> None:
         say(f"{place.file}: {plural(len(started.spec.configurations), 'configuration')}" if started.spec else str(place.file))
         from workbench.new_experiment.start import proposed_name
 
-        for each in (*started.proposal.chunkings, *started.proposal.retrievers, started.proposal.embedding):
-            say(f"  {proposed_name(each, started.spec)}: {each.why}")
+        for component in (*started.proposal.chunkings, *started.proposal.retrievers, started.proposal.embedding):
+            say(f"  {proposed_name(component, started.spec)}: {component.why}")
     else:
         say(f"{place.file}: kept as it is")
     _say_lines("fault: ", started.faults)

@@ -43,9 +43,9 @@ def fetch(model: str, source: str | None, folder: Path | None) -> None:
 
     file = PUBLISHED[model]
     with ProgressBar(total=file.size, desc=file.name, unit="B", unit_scale=True) as bar:
-        place = download(file, source or file.address, folder or cache_folder() / "models", bar.update)
-    say(f"{place}: {file.size:,} bytes, sha256 {file.sha256[:12]}…, {file.licence}")
-    say(f"judge with it: judging: {{support: {{kind: local, path: {place}}}}}")
+        path = download(file, source or file.address, folder or cache_folder() / "models", bar.update)
+    say(f"{path}: {file.size:,} bytes, sha256 {file.sha256[:12]}…, {file.licence}")
+    say(f"judge with it: judging: {{support: {{kind: local, path: {path}}}}}")
 
 
 @judge.command("test")
@@ -67,10 +67,10 @@ def judge_test(experiment: Path | None, kind: str | None, overrides: tuple[str, 
     judges = _judges(experiment, kind, overrides, allow_code)
     workspace = Workspace.at(outputs)
     resources = AnswerResources(workspace.vectors, CallResources(workspace.calls))
-    found = [trust(judge, task, resources, workspace.store) for task, judge in judges.items()]
-    for line in _table(found):
+    tests = [trust(judge, task, resources, workspace.store) for task, judge in judges.items()]
+    for line in _table(tests):
         say(line)
-    sys.exit(1 if any(test.role == "score" for test in found) else 0)
+    sys.exit(1 if any(test.role == "score" for test in tests) else 0)
 
 
 def _judges(experiment: Path | None, kind: str | None, overrides: tuple[str, ...], allow_code: bool) -> "Mapping[Task, Judge]":
@@ -144,13 +144,13 @@ def sample(folder: Path, labels: Path | None, task: str, number: int, each_class
     from workbench.statistics.judging.corrections import FEWEST_LABELS
 
     drawn = lines_to_label(RunTables.read(folder), task, condition, number, seed, each_class)
-    place = labels or folder / LABELS_FILE
-    existing = read_labels(place) if place.exists() else []
+    path = labels or folder / LABELS_FILE
+    existing = read_labels(path) if path.exists() else []
     whole = merged(existing, drawn)
-    write_labels(place, whole)
+    write_labels(path, whole)
     filled = sum(bool(line.label) for line in whole)
     by_name = {name: sum(line.configuration == name for line in drawn) for name in dict.fromkeys(line.configuration for line in drawn)}
-    say(f"{place}: {plural(len(whole), 'item')}, {filled} labelled")
+    say(f"{path}: {plural(len(whole), 'item')}, {filled} labelled")
     for name, count in sorted(by_name.items()):
         say(f"{name}: {plural(count, 'item')}")
     if few := [name for name, count in by_name.items() if count < FEWEST_LABELS]:
@@ -182,12 +182,12 @@ def calibrate(folder: Path, labels: tuple[Path, ...], condition: str) -> None:
     from workbench.results.judge_labels import LABELS_FILE, read_labels
     from workbench.results.run_tables import RunTables
 
-    lines = [line for place in labels or (folder / LABELS_FILE,) for line in read_labels(place)]
-    found = labelled_tasks(RunTables.read(folder), lines, condition)
-    written = write_calibration(folder, found.labels, found.calibration, found.corrected)
+    lines = [line for path in labels or (folder / LABELS_FILE,) for line in read_labels(path)]
+    measured = labelled_tasks(RunTables.read(folder), lines, condition)
+    written = write_calibration(folder, measured.labels, measured.calibration, measured.corrected)
     if (folder / "report.html").is_file():
         written.append(write_report(RunTables.read(folder), folder / "report.html").name)
-    for line in found.report():
+    for line in measured.report():
         say(line)
     if empty := sum(not line.label for line in lines):
         say(f"{plural(empty, 'line')} of {len(lines)} without a label: if these are the hard ones, the corrected values are too good")

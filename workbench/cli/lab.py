@@ -62,11 +62,11 @@ def lab(outputs: Path, notebook: str | None, words: tuple[str, ...]) -> None:
 def lab_arguments(notebook: Path, root: Path) -> list[str]:
     """Return the arguments with which JupyterLab opens a notebook and can browse everything under `root`."""
     try:
-        place = notebook.resolve().relative_to(root.resolve())
+        inside = notebook.resolve().relative_to(root.resolve())
     except ValueError:
         raise InputError(f"{notebook} is not under the working directory {root}", "run the command in a folder above it") from None
     # JupyterLab would use the folder of a notebook given as a file as its root.
-    arguments = [f"--ServerApp.root_dir={root}", f"--LabApp.default_url=/lab/tree/{quote(place.as_posix())}"]
+    arguments = [f"--ServerApp.root_dir={root}", f"--LabApp.default_url=/lab/tree/{quote(inside.as_posix())}"]
     # JupyterLab would ask PyPI for its latest release, and offer its news.
     arguments += ["--LabApp.check_for_updates_class=jupyterlab.handlers.announcements.NeverCheckForUpdate", "--LabApp.news_url=None"]
     return [*arguments, "--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else arguments
@@ -233,9 +233,9 @@ def _loading(source: "Source", experiment: Path) -> dict[str, Any]:
     settings.pop("split", None)
     same = recognise(str(path), source.split) == source
     # A path with a variable or `~` is right everywhere.
-    place = str(path) if str(path).startswith(("$", "~")) else _path(Path(path))
-    others = {name: _path(Path(value)) if name in ("documents", "qrels") else value for name, value in settings.items()}
-    return {"data": place, "split": source.split or "", "settings": {} if same else others}
+    data = str(path) if str(path).startswith(("$", "~")) else _path(Path(path))
+    rest = {name: _path(Path(value)) if name in ("documents", "qrels") else value for name, value in settings.items()}
+    return {"data": data, "split": source.split or "", "settings": {} if same else rest}
 
 
 def _fits(run: Path, dataset: "Dataset") -> bool:

@@ -97,9 +97,9 @@ def main() -> None:
 def _commands() -> Iterator[click.Command]:
     """Yield the commands of the other files of this folder, without those that a group has."""
     for name in (module.name for module in pkgutil.iter_modules(cli.__path__) if module.name != "main"):
-        found = [value for value in vars(import_module(f"{cli.__name__}.{name}")).values() if isinstance(value, click.Command)]
-        inner = [command for group in found if isinstance(group, click.Group) for command in group.commands.values()]
-        yield from (command for command in found if command not in inner)
+        commands = [value for value in vars(import_module(f"{cli.__name__}.{name}")).values() if isinstance(value, click.Command)]
+        inner = [command for group in commands if isinstance(group, click.Group) for command in group.commands.values()]
+        yield from (command for command in commands if command not in inner)
 
 
 for _command in _commands():

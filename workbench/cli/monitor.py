@@ -32,8 +32,8 @@ def monitor(log: Path, settings: Path | None, name: str, acknowledge: str | None
         acknowledge_alert(outputs / name, acknowledge)
         say(f"{acknowledge} is acknowledged")
         return
-    found = make_pass(log, outputs / name, MonitorSettings.read(settings) if settings else None)
-    for line in found.lines():
+    done = make_pass(log, outputs / name, MonitorSettings.read(settings) if settings else None)
+    for line in done.lines():
         say(line)
-    say(f"wrote {found.folder}")
-    sys.exit(1 if found.open else 0)
+    say(f"wrote {done.folder}")
+    sys.exit(1 if done.open else 0)

@@ -45,9 +45,9 @@ def check(experiment: Path, question: str | None, overrides: tuple[str, ...], al
 
     dataset, targets = _read(experiment, overrides, allow_code)
     failed = False
-    for each in targets:
+    for system in targets:
         asked = next((query for query in dataset.queries if query.text == question), Query("check", question)) if question else None
-        lines, served = _checked(each, asked or _first(each, dataset), dataset)
+        lines, served = _checked(system, asked or _first(system, dataset), dataset)
         failed = failed or not served
         for line in lines:
             say(line)
@@ -67,12 +67,12 @@ def freshness(experiment: Path, folder: Path, overrides: tuple[str, ...], allow_
     from workbench.api.freshness import check_freshness
 
     _, targets = _read(experiment, overrides, allow_code)
-    taking = [each for each in targets if each.ingests]
+    taking = [system for system in targets if system.ingests]
     if not taking:
         raise InputError(f"no target of {experiment} takes documents", "give one of them ingest")
     verdicts = set()
-    for each in taking:
-        report = check_freshness(each, folder)
+    for system in taking:
+        report = check_freshness(system, folder)
         verdicts.add(report.verdict)
         for line in report.lines():
             say(line)

@@ -173,7 +173,7 @@ def copied(runs: Sequence[RunTables], configuration: str) -> bool:
     """Detect two runs that took the same times: they are the same, or one reused the results of the other."""
     times = [run.of("timings", configuration) for run in runs]
     speeds = [tuple(table[table["name"].str.startswith("seconds")]["value"]) for table in times]
-    return len({each for each in speeds if each}) < len([each for each in speeds if each])
+    return len({taken for taken in speeds if taken}) < len([taken for taken in speeds if taken])
 
 
 def differences(run: RunTables, configuration: str, baseline: Baseline) -> Differences:
@@ -189,16 +189,16 @@ def differences(run: RunTables, configuration: str, baseline: Baseline) -> Diffe
     return Differences(questions, labels, fields, added, removed, changed, corpus, settings)
 
 
-def changed_settings(before: Mapping[str, Any], after: Mapping[str, Any], place: str = "") -> tuple[str, ...]:
+def changed_settings(before: Mapping[str, Any], after: Mapping[str, Any], prefix: str = "") -> tuple[str, ...]:
     """Return each setting that differs, as `retrieval.k 10 → 2`."""
-    found: list[str] = []
+    changes: list[str] = []
     for name in {**before, **after}:
-        old, new, path = before.get(name), after.get(name), f"{place}{name}"
+        old, new, path = before.get(name), after.get(name), f"{prefix}{name}"
         if isinstance(old, Mapping) and isinstance(new, Mapping) and old.get("kind") == new.get("kind"):
-            found += changed_settings(old, new, f"{path}.")
+            changes += changed_settings(old, new, f"{path}.")
         elif old != new:
-            found.append(f"{path} {_shown(old)} → {_shown(new)}")
-    return tuple(found)
+            changes.append(f"{path} {_shown(old)} → {_shown(new)}")
+    return tuple(changes)
 
 
 def _shown(value: object) -> str:
@@ -210,8 +210,8 @@ def _shown(value: object) -> str:
 
 def _same(run: RunTables, configuration: str) -> object:
     prints = run.manifest["fingerprints"]
-    parts = prints["questions"], prints["labels"], prints["corpus"], measurement(run)
-    return *parts, run.configurations_settings[configuration], run.manifest["repeats"]
+    inputs = prints["questions"], prints["labels"], prints["corpus"], measurement(run)
+    return *inputs, run.configurations_settings[configuration], run.manifest["repeats"]
 
 
 FORMAT = "workbench baseline 1"
@@ -303,13 +303,13 @@ def read_baseline(path: Path, configuration: str = "") -> Baseline:
 
 def _baseline(path: Path, file: _BaselineFile) -> Baseline:
     values = [
-        (condition, metric, each.id, math.nan if value is None else value, "unscored" if value is None else "scored")
-        for each in file.questions
-        for condition, metrics in each.values.items()
+        (condition, metric, question.id, math.nan if value is None else value, "unscored" if value is None else "scored")
+        for question in file.questions
+        for condition, metrics in question.values.items()
         for metric, value in metrics.items()
     ]
-    hits = [(each.id, *hit) for each in file.questions for hit in each.hits]
-    prints = {each.id: QuestionPrint(each.text, each.labels, each.fields) for each in file.questions}
+    hits = [(question.id, *hit) for question in file.questions for hit in question.hits]
+    prints = {question.id: QuestionPrint(question.text, question.labels, question.fields) for question in file.questions}
     if len(prints) < len(file.questions):
         raise InputError(f"{path} has a question twice", _FIX)
     return Baseline(
@@ -366,7 +366,7 @@ def _by_first_alternative(run: RunTables) -> pd.DataFrame:
     """
     first: dict[int, str] = {}
     columns = run.evidence[["need", "doc_id", "start", "end"]]
-    words = [_words(run, *place) for place in columns[["doc_id", "start", "end"]].itertuples(index=False)]
+    words = [_words(run, *span) for span in columns[["doc_id", "start", "end"]].itertuples(index=False)]
     for need, doc_id, text in zip(columns["need"], columns["doc_id"], words, strict=True):
         first.setdefault(need, f"{doc_id}: {text}")
     return run.evidence.assign(words=words, first=[first[need] for need in columns["need"]])

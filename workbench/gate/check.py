@@ -70,37 +70,37 @@ def check_gate(run: RunTables, settings: GateSettings, again: SecondRuns | None 
     own = GatedConfiguration(run, gated_configuration(run, settings))
     files: list[tuple[BaselineKind, Path | None]] = [("baseline", settings.baseline), ("release", settings.release)]
     baselines = [(kind, read_baseline(path, own.name)) for kind, path in files if path is not None]
-    found = [differences(run, own.name, baseline) for _, baseline in baselines]
-    for (_, baseline), differs in zip(baselines, found, strict=True):
+    differing = [differences(run, own.name, baseline) for _, baseline in baselines]
+    for (_, baseline), differs in zip(baselines, differing, strict=True):
         _require_same_questions(baseline, differs)
     _require_second_runs(own, baselines, again)
     rules = [replace(floor_result(own, floor, settings), id=floor.id) for floor in dict.fromkeys(settings.floors)]
     subjects = compared_subjects(run, own.name, settings) if baselines else ()
-    for kind, each in baselines:
+    for kind, reference in baselines:
         if not settings.accept_change:
-            _require_same_comparison(each, subjects)
-            _require_same_measurement(own, each, subjects)
+            _require_same_comparison(reference, subjects)
+            _require_same_measurement(own, reference, subjects)
         # A plain baseline says itself what is compared, unless the settings do.
-        for subject in map(Subject.parse, each.means) if each.plain and not settings.compare else subjects:
-            rule = BaselineComparison(kind, each.path, subject if settings.compare else None)
-            rules.append(replace(baseline_result(own, subject, each, settings, kind, again), id=rule.id))
+        for subject in map(Subject.parse, reference.means) if reference.plain and not settings.compare else subjects:
+            rule = BaselineComparison(kind, reference.path, subject if settings.compare else None)
+            rules.append(replace(baseline_result(own, subject, reference, settings, kind, again), id=rule.id))
     rules += [replace(result, id=test.id) for test in settings.retrieval_tests for result in retrieval_results(own, test)]
     main = baselines[0][1] if baselines else None
-    lost = lost_questions(run, own.name, main, subjects, found[0]) if main else []
+    lost = lost_questions(run, own.name, main, subjects, differing[0]) if main else []
     drafts = unaccepted_drafts(run)
     notes = [drafts] if drafts else []
     notes += _old_replies(own)
-    notes += [note for (_, baseline), differs in zip(baselines, found, strict=True) for note in _notes(baseline, differs)]
+    notes += [note for (_, baseline), differs in zip(baselines, differing, strict=True) for note in _notes(baseline, differs)]
     checked, present = run.manifest["commit"], commit()
     if checked and present not in (None, checked):
         notes.append(f"this checkout is at {present}, and the run is of {checked}: sweep again to check this one")
     waiting = unaccepted(run)
     rules = [_preview(rule, drafts) if drafts and (not rule.query_id or rule.query_id in waiting) else rule for rule in _holm(rules)]
-    return GateReport(run.name, own.name, rules, lost, found[0] if found else None, notes, checked or "")
+    return GateReport(run.name, own.name, rules, lost, differing[0] if differing else None, notes, checked or "")
 
 
-def _require_same_questions(baseline: Baseline, found: Differences) -> None:
-    for what, names in (("questions", found.questions), ("labels", found.labels)):
+def _require_same_questions(baseline: Baseline, differing: Differences) -> None:
+    for what, names in (("questions", differing.questions), ("labels", differing.labels)):
         if names:
             shown = f"{plural(len(names), 'question')}: {listed(names, _NAMED)}"
             problem = f"the {what} differ from those of {baseline.path}, at {shown}"
@@ -141,17 +141,19 @@ def _require_second_runs(own: GatedConfiguration, baselines: Sequence[tuple[Base
         what = "the second run is a copy of the first, or shared the results of its store"
         raise InputError(what, "sweep again with --outputs AGAIN, which has a store of its own")
     for kind, first in baselines:
-        other = again.other(kind)
-        if other is None or first.plain:
+        repeated = again.other(kind)
+        if repeated is None or first.plain:
             continue
-        _require_same_questions(other, differences(run, own.name, other))
-        if other.plain or other.settings != first.settings:
-            raise InputError(f"{other.path} does not repeat {first.path}: it has other settings", f"sweep the commit of {first.path} again")
-        if other.corpus != first.corpus or first.measurement not in ({}, other.measurement):
-            what = f"{other.path} does not repeat {first.path}: it has other documents, expected answers or judges"
+        _require_same_questions(repeated, differences(run, own.name, repeated))
+        if repeated.plain or repeated.settings != first.settings:
+            raise InputError(
+                f"{repeated.path} does not repeat {first.path}: it has other settings", f"sweep the commit of {first.path} again"
+            )
+        if repeated.corpus != first.corpus or first.measurement not in ({}, repeated.measurement):
+            what = f"{repeated.path} does not repeat {first.path}: it has other documents, expected answers or judges"
             raise InputError(what, f"sweep the commit of {first.path} again")
-        if random and {each.get("digest") for each in other.provenance} & {each.digest(own.name) for each in (run, second)}:
-            what = f"{other.path} is a run of the candidate, or shared the results of its store"
+        if random and {source.get("digest") for source in repeated.provenance} & {source.digest(own.name) for source in (run, second)}:
+            what = f"{repeated.path} is a run of the candidate, or shared the results of its store"
             raise InputError(what, f"sweep the commit of {first.path} again with outputs of its own")
 
 
@@ -201,17 +203,21 @@ def _old_replies(own: GatedConfiguration) -> list[str]:
     return [f"{own.name} was not asked: its replies are those of an earlier sweep; change its revision if the target has changed"]
 
 
-def _notes(baseline: Baseline, found: Differences) -> Iterator[str]:
+def _notes(baseline: Baseline, differing: Differences) -> Iterator[str]:
     """Say what differs from a baseline apart from questions and labels."""
     if baseline.plain:
         return
-    documents = [(names, verb) for names, verb in ((found.removed, "removed"), (found.added, "added"), (found.changed, "changed")) if names]
+    documents = [
+        (names, verb)
+        for names, verb in ((differing.removed, "removed"), (differing.added, "added"), (differing.changed, "changed"))
+        if names
+    ]
     for names, verb in documents:
         yield f"{plural(len(names), 'document')} {verb} since {baseline.path}: {listed(names, _NAMED)}"
-    if found.corpus and not documents:
+    if differing.corpus and not documents:
         yield f"the corpus differs from that of {baseline.path}, which does not say in which documents"
-    if found.fields:
-        what = f"the fields of {plural(len(found.fields), 'question')} differ from those of {baseline.path}, so slices can have other questions"
-        yield f"{what}: {listed(found.fields, _NAMED)}"
-    if found.settings:
-        yield f"the configuration differs from that of {baseline.path}: {listed(found.settings)}"
+    if differing.fields:
+        what = f"the fields of {plural(len(differing.fields), 'question')} differ from those of {baseline.path}, so slices can have other questions"
+        yield f"{what}: {listed(differing.fields, _NAMED)}"
+    if differing.settings:
+        yield f"the configuration differs from that of {baseline.path}: {listed(differing.settings)}"

@@ -45,34 +45,34 @@ def baseline_result(
     if baseline.plain:
         return _plain(own, subject, baseline, settings)
     sides = _Sides.of(own, subject, baseline, settings)
-    found = sides.test(same_outputs=_same_outputs(own, subject, baseline))
+    test = sides.test(same_outputs=_same_outputs(own, subject, baseline))
     parts = random_parts(own.run, own.name, subject.metric)
-    alarm = bool(parts) and found.outcome is Decision.FAIL
-    other = again.other(kind) if again is not None else None
-    if alarm and again is not None and other is not None:
-        found, sides = _confirmed(sides, found, own, subject, again.candidate, other)
+    alarm = bool(parts) and test.outcome is Decision.FAIL
+    repeated = again.other(kind) if again is not None else None
+    if alarm and again is not None and repeated is not None:
+        test, sides = _confirmed(sides, test, own, subject, again.candidate, repeated)
     elif alarm:
-        found = replace(found, outcome=Decision.UNDECIDED)
+        test = replace(test, outcome=Decision.UNDECIDED)
     return RuleResult(
         rule=f"{comparison_start(subject, baseline.path)}{settings.tolerance}",
         kind=kind,
         metric=subject.metric,
         slice=subject.slice,
         condition=subject.condition,
-        outcome=found.outcome,
-        reason=_reason(found, own, subject, sides, alarm, other is not None),
+        outcome=test.outcome,
+        reason=_reason(test, own, subject, sides, alarm, repeated is not None),
         value=_mean(sides.candidate, own.clusters),
         reference=_mean(sides.baseline, own.clusters),
-        difference=found.difference,
-        low=found.low,
-        high=found.high,
-        limit=-found.margin,
-        p=found.p,
-        n=found.n,
-        clusters=found.clusters,
-        unscored=found.unscored,
-        alarm=alarm and other is None,
-        worse=found.worse,
+        difference=test.difference,
+        low=test.low,
+        high=test.high,
+        limit=-test.margin,
+        p=test.p,
+        n=test.n,
+        clusters=test.clusters,
+        unscored=test.unscored,
+        alarm=alarm and repeated is None,
+        worse=test.worse,
         random=listed(list(parts)) if parts else "",
     )
 
@@ -143,8 +143,8 @@ def _confirmed(
     second = replace(sides, candidate=candidate, baseline=before, alone=alone)
     both = replace(sides, candidate=average(sides.candidate, candidate), baseline=average(sides.baseline, before))
     tests = second.test(level=CONFIRM), both.test(level=CONFIRM)
-    found = second_stage(first, *tests)
-    return found, second if found is tests[0] else both
+    decided = second_stage(first, *tests)
+    return decided, second if decided is tests[0] else both
 
 
 def _same_outputs(own: GatedConfiguration, subject: Subject, baseline: Baseline) -> bool:
@@ -186,50 +186,50 @@ def _plain(own: GatedConfiguration, subject: Subject, baseline: Baseline, settin
     )
 
 
-def _reason(found: PairedTest, own: GatedConfiguration, subject: Subject, sides: _Sides, alarm: bool, confirmed: bool) -> str:
+def _reason(test: PairedTest, own: GatedConfiguration, subject: Subject, sides: _Sides, alarm: bool, confirmed: bool) -> str:
     alone = [f"{plural(sides.alone, 'question')} left out, to which it applies on one side only"] if sides.alone else []
-    if found.identical and found.outcome is Decision.PASS:
-        return "; ".join([f"identical on {plural(found.n, 'question')}", *alone])
-    low = f"at least {signed(found.low)} with 95 % confidence" if math.isfinite(found.low) else "without a lower bound"
-    p = f" ({p_value(found.p)})" if alarm or found.outcome is Decision.FAIL else ""
-    of = f" of a tolerated {number(found.margin)}" if found.difference < 0 and found.outcome is Decision.PASS else ""
-    bounds = f"{signed(found.difference)}{of}{p}, {low}, on {plural(found.n, 'question')}"
-    reasons = [bounds, *alone, *_beyond(found), *_why(found, alarm, confirmed)]
-    if found.margin == 0:
+    if test.identical and test.outcome is Decision.PASS:
+        return "; ".join([f"identical on {plural(test.n, 'question')}", *alone])
+    low = f"at least {signed(test.low)} with 95 % confidence" if math.isfinite(test.low) else "without a lower bound"
+    p = f" ({p_value(test.p)})" if alarm or test.outcome is Decision.FAIL else ""
+    of = f" of a tolerated {number(test.margin)}" if test.difference < 0 and test.outcome is Decision.PASS else ""
+    bounds = f"{signed(test.difference)}{of}{p}, {low}, on {plural(test.n, 'question')}"
+    reasons = [bounds, *alone, *_beyond(test), *_why(test, alarm, confirmed)]
+    if test.margin == 0:
         reasons.append("the baseline's mean is 0, of which a share tolerates nothing: set the tolerance in points, such as 0.02")
     if own.run.measures[subject.metric].name in _TASKS:
         reasons.append(
-            "on the judge's scale" if math.isnan(sides.shrunk) else f"the margin is {number(found.margin)} after the judge's errors"
+            "on the judge's scale" if math.isnan(sides.shrunk) else f"the margin is {number(test.margin)} after the judge's errors"
         )
-    if found.unscored:
-        reasons.append(f"{plural(found.unscored, 'question')} without a value counted at worst and at best")
+    if test.unscored:
+        reasons.append(f"{plural(test.unscored, 'question')} without a value counted at worst and at best")
     return "; ".join(reasons)
 
 
-def _beyond(found: PairedTest) -> list[str]:
+def _beyond(test: PairedTest) -> list[str]:
     """Say whether a drop beyond the margin is shown, or only not excluded. Nothing for a pass, or without a margin."""
-    if found.outcome is Decision.PASS or found.margin == 0:
+    if test.outcome is Decision.PASS or test.margin == 0:
         return []
-    if found.high < -found.margin:
-        return [f"at most {signed(found.high)} with 95 % confidence, beyond the tolerated {number(found.margin)}"]
-    return [f"a drop of more than {number(found.margin)} is not excluded"]
+    if test.high < -test.margin:
+        return [f"at most {signed(test.high)} with 95 % confidence, beyond the tolerated {number(test.margin)}"]
+    return [f"a drop of more than {number(test.margin)} is not excluded"]
 
 
-def _why(found: PairedTest, alarm: bool, confirmed: bool) -> list[str]:
-    if found.outcome is Decision.PASS:
+def _why(test: PairedTest, alarm: bool, confirmed: bool) -> list[str]:
+    if test.outcome is Decision.PASS:
         return []
-    if found.outcome is Decision.FAIL:
+    if test.outcome is Decision.FAIL:
         return ["confirmed by a second run of both sides"] if alarm and confirmed else []
     if alarm:
         return ["an alarm that a second run of both sides did not confirm"] if confirmed else []
     few = []
-    if found.few and found.difference < 0:
-        enough = found.n + found.unscored >= FEWEST
+    if test.few and test.difference < 0:
+        enough = test.n + test.unscored >= FEWEST
         few = ["too few questions or documents differ for a failure" if enough else f"a failure needs at least {FEWEST} questions"]
     # The numbers are of a change that is not as bad as this one.
-    if found.needed is None or (found.few and found.high < -found.margin):
+    if test.needed is None or (test.few and test.high < -test.margin):
         return few
-    none, half = (approximate(questions) for questions in found.needed)
+    none, half = (approximate(questions) for questions in test.needed)
     decide = f"with 80 % power, about {none} questions would decide if nothing changed, {half} after a drop of half the tolerance"
     return [*few, decide]
 

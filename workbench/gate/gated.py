@@ -96,8 +96,8 @@ class GatedConfiguration:
         sides = [set(_of_subject(rows, subject).index) for rows in (self.table, table)]
         if sides[0] and not sides[1]:
             raise InputError(f"{subject}: {whose} has no value of it", "write the baseline again, or name what is compared with --compare")
-        if not self.measure(subject).of_answers and (other := sorted(sides[0] ^ sides[1])):
-            what = f"{subject} applies to other questions in {whose} than in {self.run.name}: {listed(other, _NAMED)}"
+        if not self.measure(subject).of_answers and (differing := sorted(sides[0] ^ sides[1])):
+            what = f"{subject} applies to other questions in {whose} than in {self.run.name}: {listed(differing, _NAMED)}"
             raise InputError(what, "write the baseline again from a whole run, or sweep again")
 
     def _require_whole(self, subject: Subject, rows: pd.DataFrame) -> None:

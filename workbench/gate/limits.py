@@ -42,7 +42,7 @@ def floor_result(own: GatedConfiguration, floor: Floor, settings: GateSettings) 
         raise InputError(f"{floor} cannot be met: at most {highest} is attainable on these questions", f"write a limit up to {highest}")
     if measure.proportion and not 0 <= floor.limit <= 1:
         raise InputError(f"{floor} cannot be met: {subject.metric} is between 0 and 1", "write a limit in this range")
-    found = floor_test(
+    test = floor_test(
         values,
         own.clusters,
         floor.limit,
@@ -52,52 +52,52 @@ def floor_result(own: GatedConfiguration, floor: Floor, settings: GateSettings) 
     )
     corrected = corrected_mean(own, subject) if kind == "inference" else None
     if corrected is not None:
-        found = _with_correction(found, corrected, measure.higher_is_better)
+        test = _with_correction(test, corrected, measure.higher_is_better)
     return RuleResult(
         rule=str(floor),
         kind=kind,
         metric=subject.metric,
         slice=subject.slice,
         condition=subject.condition,
-        outcome=found.outcome,
-        reason=_reason(found, kind, corrected),
-        value=found.value,
-        low=found.low,
-        high=found.high,
+        outcome=test.outcome,
+        reason=_reason(test, kind, corrected),
+        value=test.value,
+        low=test.low,
+        high=test.high,
         limit=floor.limit,
-        p=found.p,
-        n=found.n,
-        clusters=found.clusters,
-        unscored=found.unscored,
+        p=test.p,
+        n=test.n,
+        clusters=test.clusters,
+        unscored=test.unscored,
     )
 
 
-def _reason(found: FloorTest, kind: str, corrected: _Corrected | None) -> str:
+def _reason(test: FloorTest, kind: str, corrected: _Corrected | None) -> str:
     if kind == "specification":
-        return f"{number(found.value, _digits(found, found.value))} on these {plural(found.n, 'question')}{_unscored(found)}"
-    digits = _digits(found, found.low, found.high)
-    bounds = f"{number(found.value, digits)} {interval(found.low, found.high, digits)}"
+        return f"{number(test.value, _digits(test, test.value))} on these {plural(test.n, 'question')}{_unscored(test)}"
+    digits = _digits(test, test.low, test.high)
+    bounds = f"{number(test.value, digits)} {interval(test.low, test.high, digits)}"
     if corrected is not None:
-        return f"{bounds}, corrected by {plural(corrected.labels, 'label')}, on {plural(found.n, 'question')}{_undecided(found)}"
-    return f"{bounds} on {plural(found.n, 'question')}{_undecided(found)}{_unscored(found)}"
+        return f"{bounds}, corrected by {plural(corrected.labels, 'label')}, on {plural(test.n, 'question')}{_undecided(test)}"
+    return f"{bounds} on {plural(test.n, 'question')}{_undecided(test)}{_unscored(test)}"
 
 
-def _digits(found: FloorTest, *shown: float) -> int:
+def _digits(test: FloorTest, *shown: float) -> int:
     """Return how many digits tell numbers from the limit, 3 if they are equal to it."""
-    apart = [abs(value - found.limit) for value in shown if math.isfinite(value) and abs(value - found.limit) > _ROUNDING]
+    apart = [abs(value - test.limit) for value in shown if math.isfinite(value) and abs(value - test.limit) > _ROUNDING]
     return max(_DIGITS, *(math.ceil(-math.log10(distance)) for distance in apart)) if apart else _DIGITS
 
 
-def _undecided(found: FloorTest) -> str:
-    if found.outcome is not Decision.UNDECIDED:
+def _undecided(test: FloorTest) -> str:
+    if test.outcome is not Decision.UNDECIDED:
         return ""
-    if math.isnan(found.low):
-        return f"; the questions are about {plural(found.clusters, 'document')}, too few for an interval"
+    if math.isnan(test.low):
+        return f"; the questions are about {plural(test.clusters, 'document')}, too few for an interval"
     return "; the interval contains the limit"
 
 
-def _unscored(found: FloorTest) -> str:
-    return f"; {plural(found.unscored, 'question')} without a value counted at worst and at best" if found.unscored else ""
+def _unscored(test: FloorTest) -> str:
+    return f"; {plural(test.unscored, 'question')} without a value counted at worst and at best" if test.unscored else ""
 
 
 def corrected_mean(own: GatedConfiguration, subject: Subject) -> _Corrected | None:
@@ -112,15 +112,15 @@ def corrected_mean(own: GatedConfiguration, subject: Subject) -> _Corrected | No
     return _Corrected(float(row["value"]), float(row["low"]), float(row["high"]), int(row["labels"]))
 
 
-def _with_correction(found: FloorTest, corrected: _Corrected, higher_is_better: bool) -> FloorTest:
+def _with_correction(test: FloorTest, corrected: _Corrected, higher_is_better: bool) -> FloorTest:
     """Decide by a corrected mean. Its p is that of a normal distribution with the error of the interval."""
     sign = 1 if higher_is_better else -1
     ends = sorted((sign * corrected.low, sign * corrected.high))
-    passes, fails = ends[0] >= sign * found.limit, ends[1] < sign * found.limit
+    passes, fails = ends[0] >= sign * test.limit, ends[1] < sign * test.limit
     error = (corrected.high - corrected.low) / (2 * _TWO_SIDED)
-    p = float(scipy.special.ndtr(sign * (corrected.value - found.limit) / error)) if error > 0 else math.nan
+    p = float(scipy.special.ndtr(sign * (corrected.value - test.limit) / error)) if error > 0 else math.nan
     return replace(
-        found,
+        test,
         value=corrected.value,
         low=corrected.low,
         high=corrected.high,

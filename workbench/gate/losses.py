@@ -72,12 +72,12 @@ def lost_questions(
         (("spans", "chunks"), _evidence_labels),
         (("documents", "hits"), _document_labels),
     ]
-    found: list[list[QuestionLoss]] = []
+    losses: list[list[QuestionLoss]] = []
     for families, labels in kinds:
         measure = _measure_of(run, families, names)
         usable = measure is not None and not baseline.hits.empty
-        found.append(_RankedSides.of(run, configuration, baseline, measure).losses(labels(run), changes) if measure and usable else [])
-    pieces = sorted(_once(*found), key=_severity)
+        losses.append(_RankedSides.of(run, configuration, baseline, measure).losses(labels(run), changes) if measure and usable else [])
+    pieces = sorted(_once(*losses), key=_severity)
     answers = _worse_answers(run, configuration, baseline.values, subjects)
     return pieces + sorted(_with_lost_evidence(answers, pieces), key=_severity)
 
@@ -106,8 +106,8 @@ def _document_labels(run: RunTables) -> Iterator[LabelledPlaces]:
 def _evidence_labels(run: RunTables) -> Iterator[LabelledPlaces]:
     evidence = run.evidence[run.evidence["query_id"].isin(_answerable(run))]
     for need, rows in evidence.groupby("need", sort=False):
-        places = zip(rows["doc_id"], rows["start"].tolist(), rows["end"].tolist(), strict=True)
-        yield LabelledPlaces(str(rows["query_id"].iloc[0]), int(str(need)), [Span(*place) for place in places])
+        spans = zip(rows["doc_id"], rows["start"].tolist(), rows["end"].tolist(), strict=True)
+        yield LabelledPlaces(str(rows["query_id"].iloc[0]), int(str(need)), [Span(*span) for span in spans])
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,9 +143,9 @@ class _RankedSides:
         causes = self._attributed()
         losses = []
         for lost in self.lost_labels(labels):
-            (query_id, need, _), place = lost.label, lost.place
+            (query_id, need, _), span = lost.label, lost.place
             before, after = self.of_question(query_id)
-            miss = causes.get((query_id, need, place.doc_id if need < 0 else ""), "")
+            miss = causes.get((query_id, need, span.doc_id if need < 0 else ""), "")
             cause, explanation, displaced_by = cause_of_loss(lost, before, after, changes, miss, distinct=self.distinct)
             values = self.values.get(query_id, (math.nan, math.nan))
             losses.append(
@@ -153,7 +153,7 @@ class _RankedSides:
                     query_id=query_id,
                     question=questions[query_id],
                     subject="document" if need < 0 else "evidence",
-                    missing=place.doc_id if need < 0 else f"{place.doc_id}:{place.start}-{place.end}",
+                    missing=span.doc_id if need < 0 else f"{span.doc_id}:{span.start}-{span.end}",
                     rank_before=lost.rank_before,
                     rank_after=lost.rank_after,
                     cause=cause,
@@ -190,18 +190,18 @@ class _RankedSides:
             known = not math.isnan(before - after)
             if known and before - after <= _SMALLEST_DROP:
                 continue
-            missing = [found for label in own if (found := self._missing(label)) is not None]
-            whole = [found for found in missing if found.rank_before]
+            missing = [loss for label in own if (loss := self._missing(label)) is not None]
+            whole = [loss for loss in missing if loss.rank_before]
             lost += whole or self._in_part(missing) or (missing if known and self._unknown(query_id) else [])
         return lost
 
     def _missing(self, label: LabelledPlaces) -> LostLabel | None:
         before, after = self.of_question(label.query_id)
-        if any(self._ranks(after, place)[0] for place in label.places):
+        if any(self._ranks(after, span)[0] for span in label.places):
             return None
-        found = [(rank, place) for place in label.places if (rank := self._ranks(before, place)[0])]
-        rank_before, place = min(found, key=lambda pair: (pair[0], _order(pair[1])), default=(0, label.places[0]))
-        return LostLabel(label, place, rank_before, self._ranks(after, place)[1])
+        ranked = [(rank, span) for span in label.places if (rank := self._ranks(before, span)[0])]
+        rank_before, span = min(ranked, key=lambda pair: (pair[0], _order(pair[1])), default=(0, label.places[0]))
+        return LostLabel(label, span, rank_before, self._ranks(after, span)[1])
 
     def _in_part(self, missing: Sequence[LostLabel]) -> list[LostLabel]:
         """Return the pieces of text of which the baseline has more characters than the run, at the best rank of a slice with any of them."""
@@ -220,11 +220,11 @@ class _RankedSides:
         listed = self.of_question(query_id)[0].listed
         return len(distinct_documents(listed) if self.distinct else listed) < (self.measure.k or 1)
 
-    def _ranks(self, hits: RankedSpans, place: Span) -> tuple[int, int]:
+    def _ranks(self, hits: RankedSpans, span: Span) -> tuple[int, int]:
         """Return the rank of a place among the reached hits, and its best rank among the listed ones."""
         if self.measure.of_text:
-            return hits.evidence_ranks(place, self._blank)
-        return hits.document_ranks(place.doc_id, distinct=self.distinct)
+            return hits.evidence_ranks(span, self._blank)
+        return hits.document_ranks(span.doc_id, distinct=self.distinct)
 
     def _blank(self, span: Span) -> bool:
         try:

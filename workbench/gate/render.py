@@ -99,9 +99,9 @@ def lost_lines(lost: Sequence[QuestionLoss], most: int = _LOSSES) -> list[str]:
         return []
     table = short_table(lost, most)
     # Shorter names of questions and documents keep lines readable.
-    names = [shortened(row.cells[place].text for row in table.rows) for place in (0, 1)]
+    names = [shortened(row.cells[column].text for row in table.rows) for column in (0, 1)]
     rows = [
-        replace(row, cells=[*(replace(cell, text=names[place][cell.text]) for place, cell in enumerate(row.cells[:2])), *row.cells[2:]])
+        replace(row, cells=[*(replace(cell, text=names[column][cell.text]) for column, cell in enumerate(row.cells[:2])), *row.cells[2:]])
         for row in table.rows
     ]
     return [f"What broke: {lost_sentence(lost)}", *table_lines(replace(table, rows=rows))]
@@ -285,7 +285,7 @@ def gate_json(report: GateReport) -> dict[str, Any]:
         "commit": report.commit,
     }
     rules = json.loads(pd.DataFrame([asdict(rule) | {"outcome": str(rule.outcome)} for rule in report.rules]).to_json(orient="records"))
-    lost = json.loads(pd.DataFrame([asdict(each) for each in report.lost]).to_json(orient="records")) if report.lost else []
+    lost = json.loads(pd.DataFrame([asdict(loss) for loss in report.lost]).to_json(orient="records")) if report.lost else []
     return head | {"alarms": list(report.alarms), "notes": list(report.notes), "rules": rules, "lost": lost}
 
 

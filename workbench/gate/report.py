@@ -50,8 +50,8 @@ class RuleResult:
 
 def outcome_of(results: Sequence[RuleResult]) -> Decision:
     """Return the outcome of results together: a failure if one fails, else undecided if one is, else a pass."""
-    found = {result.outcome for result in results}
-    return next((outcome for outcome in (Decision.FAIL, Decision.UNDECIDED) if outcome in found), Decision.PASS)
+    outcomes = {result.outcome for result in results}
+    return next((outcome for outcome in (Decision.FAIL, Decision.UNDECIDED) if outcome in outcomes), Decision.PASS)
 
 
 @dataclass(frozen=True)

@@ -140,8 +140,10 @@ def stale_result(suite: RagSuite) -> RuleResult:
     folder = suite.settings.stale
     assert folder is not None, "the test is collected only with stale cases"
     data = read_freshness(folder.parent if folder.name == CASES else folder)
-    if found := list(outdated_documents(suite.dataset, data)):
-        return _result(suite, Decision.FAIL, f"{plural(len(found), 'old value')} in the documents: {'; '.join(found[:5])}", len(data.cases))
+    if outdated := list(outdated_documents(suite.dataset, data)):
+        return _result(
+            suite, Decision.FAIL, f"{plural(len(outdated), 'old value')} in the documents: {'; '.join(outdated[:5])}", len(data.cases)
+        )
     report = check_freshness(ingesting_target(suite), data)
     return _result(suite, _OUTCOMES[report.verdict], _reason(report), len(data.cases))
 
@@ -158,12 +160,12 @@ def outdated_documents(dataset: Dataset, data: FreshnessData) -> Iterator[str]:
 
 
 def _reason(report: FreshnessReport) -> str:
-    failed = [each for each in report.outcomes if each.state == "failed"]
+    failed = [outcome for outcome in report.outcomes if outcome.state == "failed"]
     if failed:
-        return f"{plural(len(failed), 'failure')}: {'; '.join(f'{each.case_id} ({each.check}): {each.seen}' for each in failed[:5])}"
+        return f"{plural(len(failed), 'failure')}: {'; '.join(f'{outcome.case_id} ({outcome.check}): {outcome.seen}' for outcome in failed[:5])}"
     passed, unscored = report.count("passed"), report.count("unscored")
     if report.verdict == "unscored":
-        first = next((each.seen for each in report.outcomes if each.check == "update"), "")
+        first = next((outcome.seen for outcome in report.outcomes if outcome.check == "update"), "")
         return f"no update was seen: {first}"
     return f"{plural(passed, 'check')} passed" + (f", {unscored} could not be seen" if unscored else "")
 
@@ -196,12 +198,12 @@ def suite_table(reports: Iterable[pytest.TestReport]) -> list[str]:
             counts.setdefault(str(properties[TEST]), Counter())[str(properties[OUTCOME])] += 1
     rows: list[tuple[str, ...]] = [("test", *_COUNTS, "")]
     for test, (shows, line) in TESTS.items():
-        found = counts.get(test)
-        rows.append((test, *_cells(found), shows if found else f"not in the gate; add {line}"))
-    if other := counts.get(_OTHER):
-        rows.append((_OTHER, *_cells(other), ""))
+        own = counts.get(test)
+        rows.append((test, *_cells(own), shows if own else f"not in the gate; add {line}"))
+    if others_counted := counts.get(_OTHER):
+        rows.append((_OTHER, *_cells(others_counted), ""))
     return aligned(rows)
 
 
-def _cells(found: Counter[str] | None) -> list[str]:
-    return [str(found[name]) if found and found[name] else "–" for name in _COUNTS]
+def _cells(counted: Counter[str] | None) -> list[str]:
+    return [str(counted[name]) if counted and counted[name] else "–" for name in _COUNTS]

@@ -130,7 +130,7 @@ class RagSuite:
     def configuration(self) -> Configuration:
         """The configuration that the rules are about."""
         name = gated_configuration(self.tables, self.settings)
-        return next(each for each in self.spec.configurations if each.name == name)
+        return next(configuration for configuration in self.spec.configurations if configuration.name == name)
 
     def _once(self, name: str, compute: Callable[[], T]) -> T:
         if name not in self._made:

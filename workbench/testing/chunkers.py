@@ -121,7 +121,7 @@ def every_character_is_in_a_chunk(chunker: Chunker, documents: Documents = DOCUM
         inside = np.zeros(len(document.text), dtype=np.bool_)
         for chunk in _split(chunker, document):
             inside[chunk.start : chunk.end] = True
-        outside = [place for place in np.flatnonzero(~inside).tolist() if not document.text[place].isspace()]
+        outside = [position for position in np.flatnonzero(~inside).tolist() if not document.text[position].isspace()]
         if outside:
             yield f"{_on(document)}, {len(outside)} characters are in no chunk, the first is {document.text[outside[0]]!r} at {outside[0]}"
 
@@ -130,9 +130,9 @@ def every_character_is_in_a_chunk(chunker: Chunker, documents: Documents = DOCUM
 def the_same_document_has_the_same_chunks(chunker: Chunker, documents: Documents = DOCUMENTS) -> Iterator[str]:
     """Equal settings split a document into the same chunks, whatever was split before."""
     first = [_split(chunker, document) for document in documents]
-    other = type(chunker).model_validate(dict(reversed(chunker.model_dump().items())))
+    equal = type(chunker).model_validate(dict(reversed(chunker.model_dump().items())))
     for document, chunks in reversed(list(zip(documents, first, strict=True))):
-        if (again := _split(other, document)) != chunks:
+        if (again := _split(equal, document)) != chunks:
             yield f"{_on(document)}, the chunks are first {shown(_slices(chunks))}, then {shown(_slices(again))}"
 
 

@@ -63,8 +63,8 @@ def a_vector_depends_only_on_its_text(embedder: Embedder) -> Iterator[str]:
     for role in _ROLES:
         together = _encode(embedder, TEXTS, role)
         alone = np.vstack([_encode(embedder, (text,), role) for text in TEXTS])
-        for how, other in (("alone", alone), ("in the opposite order", _encode(embedder, TEXTS[::-1], role)[::-1])):
-            wrong = _cosines(together, other) < 1 - _TOLERANCE
+        for how, vectors in (("alone", alone), ("in the opposite order", _encode(embedder, TEXTS[::-1], role)[::-1])):
+            wrong = _cosines(together, vectors) < 1 - _TOLERANCE
             if wrong.any():
                 yield f"the text {_first(wrong)} as {role} has another vector {how}"
 
@@ -116,10 +116,10 @@ def text_beyond_the_window_is_ignored(embedder: Embedder) -> Iterator[str]:
 def a_setting_that_changes_vectors_changes_the_identity(embedder: Embedder) -> Iterator[str]:
     """Embedders with equal identities give equal vectors, because vectors are stored under the identity."""
     own = {role: _encode(embedder, TEXTS[:4], role) for role in _ROLES}
-    for how, other, vectors in changed_results(embedder, lambda changed: {role: changed.encode(TEXTS[:4], role) for role in _ROLES}):
+    for how, variant, vectors in changed_results(embedder, lambda changed: {role: changed.encode(TEXTS[:4], role) for role in _ROLES}):
         for role in _ROLES:
             if vectors[role].shape != own[role].shape or (_cosines(vectors[role], own[role]) < 1 - _TOLERANCE).any():
-                yield f"{how}, vectors of a {role} differ and the identity stays {identity_of(other)}"
+                yield f"{how}, vectors of a {role} differ and the identity stays {identity_of(variant)}"
 
 
 EMBEDDER_LAWS.extend(SETTING_LAWS)

@@ -61,8 +61,8 @@ def a_verbatim_answer_is_copied_from_the_passages(generator: Generator) -> Itera
     """With `verbatim`, an answer that is no refusal has only words of the passages."""
     for request, answer in zip(_requests(), _answers(generator, _requests()), strict=True) if generator.verbatim else ():
         copied = {term for passage in request.passages for term in terms(passage.text)}
-        if not answer.refused and (other := set(terms(answer.text)) - copied):
-            yield f"the question {request.query.text!r} gets {shown(answer.text)}, and the passages do not have {shown(sorted(other))}"
+        if not answer.refused and (added := set(terms(answer.text)) - copied):
+            yield f"the question {request.query.text!r} gets {shown(answer.text)}, and the passages do not have {shown(sorted(added))}"
 
 
 @GENERATOR_LAWS
@@ -103,9 +103,9 @@ def a_setting_that_changes_answers_changes_the_identity(generator: Generator) ->
         return
     requests = _requests()
     own = _answers(generator, requests)
-    for how, other, answers in changed_results(generator, lambda changed: _answers(changed, requests)):
+    for how, variant, answers in changed_results(generator, lambda changed: _answers(changed, requests)):
         for fault in _differences(requests, own, answers, how):
-            yield f"{fault}, and the identity stays {other.identity()}"
+            yield f"{fault}, and the identity stays {variant.identity()}"
 
 
 GENERATOR_LAWS.extend(SETTING_LAWS)
@@ -121,8 +121,8 @@ def check_generator(generator: Generator) -> None:
 
 def _requests() -> list[AnswerRequest]:
     """Return each question with all passages, one with the passages in another order, with a single one, and without any."""
-    passages = [Passage(f"d{place}", 0, len(text), text) for place, text in enumerate(_TEXTS)]
-    queries = [Query(f"q{place}", text) for place, text in enumerate(QUESTIONS)]
+    passages = [Passage(f"d{number}", 0, len(text), text) for number, text in enumerate(_TEXTS)]
+    queries = [Query(f"q{number}", text) for number, text in enumerate(QUESTIONS)]
     requests = [AnswerRequest(query, passages, Variant("gold")) for query in queries]
     requests.append(AnswerRequest(queries[0], passages[::-1], Variant("gold")))
     requests.append(AnswerRequest(queries[1], passages[2:3], Variant("gold")))

@@ -71,13 +71,13 @@ def verdicts_are_of_claims(judge: Judge) -> Iterator[str]:
 def a_deciding_span_is_in_its_passage(judge: Judge) -> Iterator[str]:
     """The deciding span is a part of a passage with a word, or all three numbers are -1."""
     for request, judgement in _judged(judge, _requests(judge)):
-        place = (judgement.passage, judgement.start, judgement.end)
-        if place == (-1, -1, -1):
+        span = (judgement.passage, judgement.start, judgement.end)
+        if span == (-1, -1, -1):
             continue
         inside = judgement.passage in range(len(request.passages))
         text = request.passages[judgement.passage].text if inside else ""
         if not inside or not 0 <= judgement.start < judgement.end <= len(text) or not text[judgement.start : judgement.end].strip():
-            yield f"{_named(request)} is decided by {place}"
+            yield f"{_named(request)} is decided by {span}"
 
 
 @JUDGE_LAWS
@@ -89,10 +89,10 @@ def the_same_request_is_judged_equally(judge: Judge) -> Iterator[str]:
     first = _judged(judge, requests)
     yield from faults_of_copies(judge)
     for how, again in asked_again(judge, requests, _judged):
-        for (request, one), (_, other) in zip(first, again, strict=True):
-            same = replace(one, score=None, confidence=None, seconds=0) == replace(other, score=None, confidence=None, seconds=0)
-            if not same or abs((one.score or 0) - (other.score or 0)) > _TOLERANCE:
-                yield f"{_named(request)} gets {shown(one)}, and {how} {shown(other)}"
+        for (request, judgement), (_, repeated) in zip(first, again, strict=True):
+            same = replace(judgement, score=None, confidence=None, seconds=0) == replace(repeated, score=None, confidence=None, seconds=0)
+            if not same or abs((judgement.score or 0) - (repeated.score or 0)) > _TOLERANCE:
+                yield f"{_named(request)} gets {shown(judgement)}, and {how} {shown(repeated)}"
 
 
 @JUDGE_LAWS
@@ -119,11 +119,11 @@ def every_answer_is_split_once(splitter: ClaimSplitter) -> Iterator[str]:
 @SPLITTER_LAWS
 def claims_are_in_their_answer(splitter: ClaimSplitter) -> Iterator[str]:
     """A claim has a text, and [start, end) is a part of the answer with a word, in order of the starts; an answer with an error has no claims."""
-    for answer, found in _split_answers(splitter):
-        starts = [claim.start for claim in found.claims]
-        if starts != sorted(starts) or (found.error and found.claims) or "\n" in found.error:
-            yield f"the answer {answer!r} gets {shown(found)}"
-        for claim in found.claims:
+    for answer, split in _split_answers(splitter):
+        starts = [claim.start for claim in split.claims]
+        if starts != sorted(starts) or (split.error and split.claims) or "\n" in split.error:
+            yield f"the answer {answer!r} gets {shown(split)}"
+        for claim in split.claims:
             if not claim.text.strip() or not 0 <= claim.start < claim.end <= len(answer) or not answer[claim.start : claim.end].strip():
                 yield f"the answer {answer!r} gets {claim}"
 
@@ -131,9 +131,9 @@ def claims_are_in_their_answer(splitter: ClaimSplitter) -> Iterator[str]:
 @SPLITTER_LAWS
 def a_blank_answer_has_no_claims(splitter: ClaimSplitter) -> Iterator[str]:
     """An answer without a word has neither claims nor an error."""
-    for _, found in _split(splitter, [SplitRequest("Who?", ""), SplitRequest("Who?", " \n")]):
-        if found.claims or found.error:
-            yield f"a blank answer gets {shown(found)}"
+    for _, split in _split(splitter, [SplitRequest("Who?", ""), SplitRequest("Who?", " \n")]):
+        if split.claims or split.error:
+            yield f"a blank answer gets {shown(split)}"
 
 
 @SPLITTER_LAWS
@@ -141,10 +141,10 @@ def the_same_answer_is_split_equally(splitter: ClaimSplitter) -> Iterator[str]:
     """Without `calls_model`, an answer gets the same claims alone, and for another question."""
     if splitter.calls_model:
         return
-    for answer, found in _split_answers(splitter):
+    for answer, split in _split_answers(splitter):
         ((_, alone),) = _split(splitter, [SplitRequest("When?", answer)])
-        if alone.claims != found.claims:
-            yield f"the answer {answer!r} gets {shown(found.claims)}, and alone {shown(alone.claims)}"
+        if alone.claims != split.claims:
+            yield f"the answer {answer!r} gets {shown(split.claims)}, and alone {shown(alone.claims)}"
 
 
 JUDGE_LAWS.extend(SETTING_LAWS)
@@ -163,7 +163,7 @@ def check_splitter(splitter: ClaimSplitter) -> None:
 
 def _requests(judge: Judge) -> list[JudgeRequest]:
     """Return requests of every task of the judge, some without passages."""
-    passages = [Passage(f"d{place}", 0, len(text), text) for place, text in enumerate(_TEXTS)]
+    passages = [Passage(f"d{number}", 0, len(text), text) for number, text in enumerate(_TEXTS)]
     question, answer, expected = "Who pilots the ferry?", "The harbour master [1].", ("the harbour master", "master")
     requests = [JudgeRequest("support", question, answer, claim, passages) for claim in _CLAIMS]
     requests += [

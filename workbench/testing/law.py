@@ -94,9 +94,9 @@ def asked_again(component: T, requests: Sequence[Q], results: Callable[[T, Seque
 
 def faults_of_copies(component: object) -> Iterator[str]:
     """Yield a copy that does not equal the component, also one through pickle as workers get it."""
-    for how, other in (("a copy", copy.deepcopy(component)), ("a pickled copy", pickle.loads(pickle.dumps(component)))):
-        if other != component:
-            yield f"{how} is {other!r}"
+    for how, copied in (("a copy", copy.deepcopy(component)), ("a pickled copy", pickle.loads(pickle.dumps(component)))):
+        if copied != component:
+            yield f"{how} is {copied!r}"
 
 
 def described(component: object) -> str:

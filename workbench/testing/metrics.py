@@ -33,7 +33,7 @@ def the_definition_is_complete(metric: MetricDefinition) -> Iterator[str]:
     for name in ("family", "cut"):
         if getattr(metric, name) not in get_args(hints[name]):
             yield f"{name} is {getattr(metric, name)!r}, not one of {', '.join(map(repr, get_args(hints[name])))}"
-    if not isinstance(metric.requires, tuple) or not all(isinstance(each, Requirement) for each in metric.requires):
+    if not isinstance(metric.requires, tuple) or not all(isinstance(requirement, Requirement) for requirement in metric.requires):
         yield f"requires is {metric.requires!r}, not a tuple such as (ANSWERABLE, RELEVANT)"
     if not metric.reads or not set(metric.reads) <= set(get_args(Source)):
         yield f"reads is {metric.reads!r}, not some of {', '.join(get_args(Source))}"
@@ -106,11 +106,11 @@ def queries_do_not_affect_each_other(metric: MetricDefinition) -> Iterator[str]:
     world = small_world()
     n = len(world.queries)
     orders = [list(range(n))[::-1], *(sorted({*range(first, n, 3), NEGATIVE}) for first in range(3))]
-    others = [(order, world.only(order)) for order in orders]
+    worlds = [(order, world.only(order)) for order in orders]
     for way in _ways(metric):
         together = _table(metric, world, way)
-        for order, other in others:
-            expected, again = (table.drop(columns="query") for table in (together.iloc[order], _table(metric, other, way)))
+        for order, part in worlds:
+            expected, again = (table.drop(columns="query") for table in (together.iloc[order], _table(metric, part, way)))
             if (place := _difference(expected.reset_index(drop=True), again)) is not None:
                 query, values = world.queries[order[place]], (expected["value"].iloc[place], again["value"][place])
                 how = "in the opposite order of queries" if len(order) == n else f"beside {len(order) - 1} queries"
@@ -130,9 +130,9 @@ def results_beyond_the_cut_do_not_count(metric: MetricDefinition) -> Iterator[st
             first = replace(case.retrieved, hits=hits[hits["rank"] <= _ENOUGH])
         shorter = values_of(Case(case.labels, first, way.spans, case.depths), metric, way.cut)
         whole = values_of(case, metric, way.cut)
-        if (place := _difference(whole, shorter)) is not None:
-            query = f"the query {world.queries[place]}"
-            yield f"{way}, {query} has the value {whole['value'][place]}, and {shorter['value'][place]} without what is beyond"
+        if (differing := _difference(whole, shorter)) is not None:
+            query = f"the query {world.queries[differing]}"
+            yield f"{way}, {query} has the value {whole['value'][differing]}, and {shorter['value'][differing]} without what is beyond"
 
 
 @METRIC_LAWS
@@ -141,10 +141,10 @@ def a_slice_found_twice_counts_once(metric: MetricDefinition) -> Iterator[str]:
     world = small_world()
     found_twice = world.found_twice()
     for way in _ways(metric) if metric.family not in ("other", "answers") else ():
-        once, twice = (_table(metric, each, way) for each in (world, found_twice))
-        if (place := _difference(once, twice)) is not None:
-            values = f"{once['value'][place]}, and {twice['value'][place]} when every slice is found twice"
-            yield f"{way}, the query {world.queries[place]} has the value {values}"
+        once, twice = (_table(metric, part, way) for part in (world, found_twice))
+        if (differing := _difference(once, twice)) is not None:
+            values = f"{once['value'][differing]}, and {twice['value'][differing]} when every slice is found twice"
+            yield f"{way}, the query {world.queries[differing]} has the value {values}"
 
 
 @METRIC_LAWS
@@ -153,7 +153,7 @@ def nothing_retrieved_earns_no_credit(metric: MetricDefinition) -> Iterator[str]
     world = small_world()
     empty = world.cut(0)
     for way in _ways(metric) if metric.higher_is_better and not metric.of_answers else ():
-        full, nothing = (_table(metric, each, way)["value"] for each in (world, empty))
+        full, nothing = (_table(metric, part, way)["value"] for part in (world, empty))
         credit = nothing[nothing.notna() & (nothing != 0)]
         if len(credit) and not full.equals(nothing):
             yield f"{way}, the query {world.queries[int(credit.index[0])]} scores {credit.iloc[0]:.6g} without results"

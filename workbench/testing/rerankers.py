@@ -47,12 +47,12 @@ def there_is_one_finite_score_for_each_candidate(reranker: Reranker) -> Iterator
     scores = _scores(reranker, pools)
     if len(scores) != len(pools):
         yield f"for {len(pools)} pools, it returned {len(scores)} arrays"
-    for pool, found in zip(pools, scores, strict=False):
-        if not isinstance(found, np.ndarray) or found.dtype != np.float64 or found.shape != (len(pool.texts),):
-            kind = f"{found.dtype} {found.shape}" if isinstance(found, np.ndarray) else type(found).__name__
+    for pool, returned in zip(pools, scores, strict=False):
+        if not isinstance(returned, np.ndarray) or returned.dtype != np.float64 or returned.shape != (len(pool.texts),):
+            kind = f"{returned.dtype} {returned.shape}" if isinstance(returned, np.ndarray) else type(returned).__name__
             yield f"for {len(pool.texts)} candidates of the query {pool.query!r}, it returned {kind}"
-        elif not (np.abs(found) < LARGEST).all():
-            yield f"for the query {pool.query!r}, the scores are {shown(found.tolist())}"
+        elif not (np.abs(returned) < LARGEST).all():
+            yield f"for the query {pool.query!r}, the scores are {shown(returned.tolist())}"
     if nothing := _scores(reranker, []):
         yield f"for no pools, it returned {shown(nothing)}"
 
@@ -70,8 +70,8 @@ def a_pool_has_the_same_scores_among_others(reranker: Reranker) -> Iterator[str]
     """A query's candidates have the same scores alone, beside other queries and in another order of the queries."""
     pools = _pools(reranker)
     together, backwards = _scores(reranker, pools), _scores(reranker, pools[::-1])[::-1]
-    for pool, scores, other in zip(pools, together, backwards, strict=True):
-        for how, again in (("alone", _scores(reranker, [pool])[0]), ("in another order of the queries", other)):
+    for pool, scores, reordered in zip(pools, together, backwards, strict=True):
+        for how, again in (("alone", _scores(reranker, [pool])[0]), ("in another order of the queries", reordered)):
             yield from _differences(pool, scores, again, how)
 
 
@@ -98,8 +98,8 @@ def a_scored_pair_is_not_scored_again(reranker: Reranker) -> Iterator[str]:
         again = _scores(reranker.model_copy(update={"pool": pool}), pools, cache)
         if cache.added > scored:
             yield f"with pool={pool}, {cache.added - scored} of {scored} pairs were scored again"
-        for each, before, after in zip(pools, first, again, strict=True):
-            yield from _differences(each, before, after, "from the cache")
+        for own, before, after in zip(pools, first, again, strict=True):
+            yield from _differences(own, before, after, "from the cache")
 
 
 @RERANKER_LAWS
@@ -107,10 +107,10 @@ def copies_give_the_same_scores(reranker: Reranker) -> Iterator[str]:
     """A copy, also one through pickle as workers get it, equals the reranker and gives the same scores."""
     pools = _pools(reranker)[:2]
     scores = _scores(reranker, pools)
-    for how, other in (("a copy", copy.deepcopy(reranker)), ("a pickled copy", pickle.loads(pickle.dumps(reranker)))):
-        if other != reranker:
-            yield f"{how} is {other!r}"
-        for pool, before, after in zip(pools, scores, _scores(other, pools), strict=True):
+    for how, copied in (("a copy", copy.deepcopy(reranker)), ("a pickled copy", pickle.loads(pickle.dumps(reranker)))):
+        if copied != reranker:
+            yield f"{how} is {copied!r}"
+        for pool, before, after in zip(pools, scores, _scores(copied, pools), strict=True):
             yield from _differences(pool, before, after, f"from {how}")
 
 
@@ -127,10 +127,10 @@ def a_setting_that_changes_scores_changes_the_identity(reranker: Reranker) -> It
     """Rerankers with equal identities give equal scores, because scores are stored under the identity."""
     pools = _pools(reranker)
     own = _scores(reranker, pools)
-    for how, other, scores in changed_results(reranker, lambda changed: changed.scores(pools, MemoryVectorCache())):
+    for how, variant, scores in changed_results(reranker, lambda changed: changed.scores(pools, MemoryVectorCache())):
         for pool, before, after in zip(pools, own, scores, strict=True):
             for fault in _differences(pool, before, after, how):
-                yield f"{fault}, and the identity stays {other.identity()}"
+                yield f"{fault}, and the identity stays {variant.identity()}"
 
 
 RERANKER_LAWS.extend(SETTING_LAWS)
@@ -167,6 +167,6 @@ def _differences(pool: Candidates, scores: Floats, other: Floats, how: str) -> I
     """Yield the first text whose score differs by more than a hundred-thousandth, of the largest score if that exceeds 1."""
     wrong = np.flatnonzero(~(np.abs(scores - other) <= _TOLERANCE * max(1.0, np.abs(scores).max(initial=0))))
     if len(wrong):
-        place = int(wrong[0])
-        pair = f"for the query {pool.query!r}, the text {shown(pool.texts[place])}"
-        yield f"{pair} has the score {scores[place]:.6g}, and {how} {other[place]:.6g}"
+        candidate = int(wrong[0])
+        pair = f"for the query {pool.query!r}, the text {shown(pool.texts[candidate])}"
+        yield f"{pair} has the score {scores[candidate]:.6g}, and {how} {other[candidate]:.6g}"

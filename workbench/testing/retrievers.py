@@ -121,9 +121,9 @@ def the_same_query_has_the_same_ranking(retriever: Retriever) -> Iterator[str]:
         return
     first, again = _ranked(retriever, _DOCUMENTS, QUERIES), type(retriever).model_validate(retriever.model_dump())
     backwards = _ranked(again, _DOCUMENTS, QUERIES[::-1])[::-1]
-    for text, expected, other in zip(QUERIES, first, backwards, strict=True):
+    for text, expected, reordered in zip(QUERIES, first, backwards, strict=True):
         alone = _ranked(again, _DOCUMENTS, (text,))[0]
-        for how, ranking in (("in another order of the queries", other), ("alone", alone)):
+        for how, ranking in (("in another order of the queries", reordered), ("alone", alone)):
             if ranking != expected:
                 yield f"the query {text!r} gets {shown(expected)}, and {how} {shown(ranking)}"
 

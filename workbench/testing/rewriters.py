@@ -34,9 +34,9 @@ def every_question_has_texts_to_search(rewriter: Rewriter) -> Iterator[str]:
     for question, texts in zip(QUERIES, rewritten, strict=False):
         if not texts:
             yield f"the question {question!r} gets no text"
-        for each in texts:
-            if not each.text.strip() or each.role not in ("query", "document"):
-                yield f"the question {question!r} gets {shown(each)}"
+        for rewritten_text in texts:
+            if not rewritten_text.text.strip() or rewritten_text.role not in ("query", "document"):
+                yield f"the question {question!r} gets {shown(rewritten_text)}"
 
 
 @REWRITER_LAWS
@@ -96,9 +96,9 @@ def the_same_question_is_rewritten_equally(rewriter: Rewriter) -> Iterator[str]:
     """A question is rewritten in the same way again, by an equal rewriter, in another order of questions and alone."""
     again = type(rewriter).model_validate(rewriter.model_dump())
     first, backwards = _searched(rewriter, QUERIES), _searched(again, QUERIES[::-1])[::-1]
-    for number, (question, expected, other) in enumerate(zip(QUERIES, first, backwards, strict=True)):
+    for number, (question, expected, reordered) in enumerate(zip(QUERIES, first, backwards, strict=True)):
         alone = _searched(again, QUERIES[number : number + 1])[0]
-        for how, searched in (("in another order of the questions", other), ("alone", alone)):
+        for how, searched in (("in another order of the questions", reordered), ("alone", alone)):
             if not _equal(expected, searched):
                 yield f"the question {question!r} becomes {shown(expected)}, and {how} {shown(searched)}"
 
@@ -136,14 +136,14 @@ def _searched(rewriter: Rewriter, questions: Sequence[str]) -> Sequence[Searched
     """Return the texts, words or vectors that each question is searched by."""
     if isinstance(rewriter, TextRewriter):
         return _rewritten(rewriter, questions)
-    return [each for expanded in _expanded(rewriter, questions) for each in _each(expanded.queries)] or [{}] * len(questions)
+    return [query for expanded in _expanded(rewriter, questions) for query in _each(expanded.queries)] or [{}] * len(questions)
 
 
 def _each(queries: QueryBatch) -> Sequence[Mapping[str, float]]:
     """Return the words of each query, or the numbers of its vector by their positions."""
     if queries.words is not None:
         return queries.words
-    return [{str(place): float(value) for place, value in enumerate(vector)} for vector in queries.vectors]
+    return [{str(number): float(value) for number, value in enumerate(vector)} for vector in queries.vectors]
 
 
 def _equal(one: Searched, other: Searched) -> bool:

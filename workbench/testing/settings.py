@@ -72,13 +72,13 @@ def the_version_is_part_of_the_identity(component: Component) -> Iterator[str]:
 def every_setting_is_part_of_the_identity(component: Chunker | Retriever | Rewriter) -> Iterator[str]:
     """Another value of any setting gives another identity, so that no result is reused for it."""
     identity = identity_of(component)
-    for name, other in variants(component):
+    for name, variant in variants(component):
         try:
-            changed = identity_of(other)
+            changed = identity_of(variant)
         except Exception:  # not a possible value, such as the path of a file that does not exist
             continue
         if fingerprint(changed) == fingerprint(identity):
-            yield f"the identity {identity} stays the same when {name} becomes {getattr(other, name)!r}"
+            yield f"the identity {identity} stays the same when {name} becomes {getattr(variant, name)!r}"
 
 
 SETTING_LAWS = (

@@ -25,8 +25,8 @@ def _texts() -> tuple[tuple[str, ...], ...]:
     """The chunks' texts by document: random words, some texts three times, and unusual ones."""
     random = np.random.default_rng(3)
     texts = [" ".join(random.choice(_WORDS, 8)) for _ in range(_DOCUMENTS * _A_DOCUMENT)]
-    for place in (3, 4, 31, 58):
-        texts[place] = texts[7]
+    for number in (3, 4, 31, 58):
+        texts[number] = texts[7]
     texts[12], texts[40], texts[59] = _UNUSUAL
     return tuple(tuple(texts[first : first + _A_DOCUMENT]) for first in range(0, len(texts), _A_DOCUMENT))
 
@@ -75,7 +75,7 @@ def _seeded(text: str) -> Floats:
 
 
 def _chunks(documents: Sequence[int]) -> list[Chunk]:
-    return [Chunk(Document(f"d{document}", ""), 10 * place, 10 * place + 10) for document in documents for place in range(_A_DOCUMENT)]
+    return [Chunk(Document(f"d{document}", ""), 10 * number, 10 * number + 10) for document in documents for number in range(_A_DOCUMENT)]
 
 
 @functools.cache

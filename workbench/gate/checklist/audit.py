@@ -89,9 +89,9 @@ def _rules(audit: Audit) -> list[str]:
     recall = audit.mean("recall@5")
     if recall is not None and recall.value >= RETRIEVAL_LIMIT:
         return [f"recall@5 >= {RETRIEVAL_LIMIT}"]
-    primary, found = audit.run.primary, audit.mean(str(audit.run.primary))
-    usable = found is not None and primary.higher_is_better and not math.isnan(found.value)
-    return [f"{primary} >= {rounded_down(found.value)}"] if found is not None and usable else []
+    primary, mean = audit.run.primary, audit.mean(str(audit.run.primary))
+    usable = mean is not None and primary.higher_is_better and not math.isnan(mean.value)
+    return [f"{primary} >= {rounded_down(mean.value)}"] if mean is not None and usable else []
 
 
 def production_log(audit: Audit, log: LogEvidence | None) -> ChecklistPoint:

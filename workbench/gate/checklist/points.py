@@ -123,5 +123,5 @@ def settings_lines(settings: Mapping[str, Any]) -> list[str]:
 def _plain(value: object) -> Any:
     """Copy mappings and sequences as dictionaries and lists, which YAML writes without tags."""
     if isinstance(value, Mapping):
-        return {name: _plain(part) for name, part in value.items()}
-    return [_plain(part) for part in value] if isinstance(value, list | tuple) else value
+        return {name: _plain(item) for name, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value

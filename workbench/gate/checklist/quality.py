@@ -31,26 +31,26 @@ def labelled_questions(audit: Audit) -> ChecklistPoint:
     run = audit.run
     answered = set(run.table("judgements")["query_id"][run.table("judgements")["relevance"] > 0]) | set(run.evidence["query_id"])
     rows = run.questions[run.questions["query_id"].isin(answered) | ~run.questions["answerable"]]
-    found, without = rows["text"].nunique(), int((~rows["answerable"]).sum())
+    labelled, without = rows["text"].nunique(), int((~rows["answerable"]).sum())
     counted = rows[~rows["query_id"].isin(unaccepted(run))]["text"].nunique()
-    of = "" if counted == found else f"{counted:,} accepted or written by a person, of "
-    parts = [f"{of}{plural(found, 'labelled question')}, {without} of them without an answer in the documents"]
-    if repeated := len(rows) - found:
+    of = "" if counted == labelled else f"{counted:,} accepted or written by a person, of "
+    parts = [f"{of}{plural(labelled, 'labelled question')}, {without} of them without an answer in the documents"]
+    if repeated := len(rows) - labelled:
         parts.append(f"{plural(repeated, 'question')} with the text of another not counted")
     name = f"at least {FEWEST_QUESTIONS} labelled questions"
     if counted >= FEWEST_QUESTIONS:
         return ChecklistPoint(name, "met", "; ".join(parts))
     missing = FEWEST_QUESTIONS - counted
-    if found >= FEWEST_QUESTIONS:
+    if labelled >= FEWEST_QUESTIONS:
         advice = f"read the drafts, and accept {missing} or more of them (docs/how-to/label_questions.md)"
         return ChecklistPoint(name, "not met", "; ".join(parts), advice)
     accept = f"accept or label {missing} more (docs/how-to/label_questions.md, docs/how-to/prepare_a_dataset.md)"
-    start = accept if counted < found else f"label {missing} more (docs/how-to/prepare_a_dataset.md)"
-    advice = f"{start}, or let a model draft {'more' if counted < found else 'them'} and accept each that you have read"
+    start = accept if counted < labelled else f"label {missing} more (docs/how-to/prepare_a_dataset.md)"
+    advice = f"{start}, or let a model draft {'more' if counted < labelled else 'them'} and accept each that you have read"
     source = run.manifest["experiment"].get("dataset") or {}
     path = source.get("path", "DOCUMENTS") if isinstance(source, Mapping) else "DOCUMENTS"
     lines = [
-        f"workbench dataset generate {path} --output drafts --questions {FEWEST_QUESTIONS - found}",
+        f"workbench dataset generate {path} --output drafts --questions {FEWEST_QUESTIONS - labelled}",
         "workbench dataset accept drafts/questions.jsonl --questions IDS --by NAME",
     ]
     return ChecklistPoint(name, "not met", "; ".join(parts), advice, commands=lines)
@@ -76,12 +76,12 @@ def _limited(audit: Audit, metric: str, instead: str) -> ChecklistPoint:
         )
     if _reachable(main):
         return _by_value(audit, name, metric, main, f"{metric} is {main}")
-    other = audit.mean(instead)
-    assert other is not None
+    capped = audit.mean(instead)
+    assert capped is not None
     why = f"{metric} is {main}, of at most {number(main.attainable)} with these labels"
-    if _reachable(other):
-        return _by_value(audit, name, instead, other, f"{why}; {instead} is {other}")
-    evidence = f"{why}; {instead} is {other}, of at most {number(other.attainable)}: no ranking of these chunks reaches {number(RETRIEVAL_LIMIT, 2)}"
+    if _reachable(capped):
+        return _by_value(audit, name, instead, capped, f"{why}; {instead} is {capped}")
+    evidence = f"{why}; {instead} is {capped}, of at most {number(capped.attainable)}: no ranking of these chunks reaches {number(RETRIEVAL_LIMIT, 2)}"
     advice = (
         f"label every document and passage that is relevant: questions with fewer than 5 keep the maximum low. The run has {share(main.value, main.attainable)} "
         f"of the attainable {metric}; gate that instead"
@@ -171,7 +171,7 @@ def _judged(audit: Audit, metric: str, limit: float, key: str) -> ChecklistPoint
         return ChecklistPoint(
             name, "cannot be seen", "the configuration answers nothing", "answer and judge", _settings(audit, metric, key)
         )
-    trust = next((each for each in judge_trust(audit.run) if each.task == task), None)
+    trust = next((known for known in judge_trust(audit.run) if known.task == task), None)
     if trust is None or trust.role != "judge":
         why = trust.reason if trust else "nothing judges the answers"
         if trust and "score, not a judge" not in why:

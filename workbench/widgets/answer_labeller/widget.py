@@ -107,7 +107,7 @@ class AnswerLabeller(NotebookPanel):
             "drawing": self._drawings,
             "place": session.place,
             "total": len(session.lines),
-            "labelled": sum(bool(each.label) for each in session.lines),
+            "labelled": sum(bool(item.label) for item in session.lines),
             "progress": session.progress,
             "file": f"labels of {session.annotator} in {session.path}",
             "asked": _ASKED[session.task],

@@ -177,7 +177,7 @@ class ChunkingPanel(NotebookPanel):
 
 def _check_setting(name: str, value: object) -> None:
     """Raise InputError for a setting that no chunking has, or a value of another type."""
-    known = {each.name: type(each.default) for each in fields(ChunkingSettings)}
+    known = {setting.name: type(setting.default) for setting in fields(ChunkingSettings)}
     if name not in known:
         raise InputError(f"there is no setting {name!r}{meant(name, known)}", f"choose {listed(list(known))}")
     if type(value) is not known[name]:
@@ -258,11 +258,11 @@ class _ChunkingView:
 
     def _choose(self, name: str, value: object) -> None:
         self.panel.choose(**{name: value})
-        for other, slider in self.sizes.items():
+        for size, slider in self.sizes.items():
             # The sizes that the settings moved, so that they agree.
-            if slider.value != getattr(self.panel.settings, other):
-                slider.max = max(slider.max, getattr(self.panel.settings, other))
-                slider.value = getattr(self.panel.settings, other)
+            if slider.value != getattr(self.panel.settings, size):
+                slider.max = max(slider.max, getattr(self.panel.settings, size))
+                slider.value = getattr(self.panel.settings, size)
 
     def _try(self, act: Callable[[], object]) -> None:
         try:
@@ -283,10 +283,10 @@ class _ChunkingView:
     def _names(self) -> list[tuple[str, str]]:
         """Return the documents that the filter allows, each with its length and evidence."""
         model, widget = self.panel.model, getattr(self, "filter", None)
-        names, found = model.found(widget.value if widget else "", _MOST_NAMES)
+        names, matching = model.found(widget.value if widget else "", _MOST_NAMES)
         if widget is not None:
             widget.placeholder = (
-                "words of an id or title" if found == len(names) else f"{count(found)} documents: type words to narrow them"
+                "words of an id or title" if matching == len(names) else f"{count(matching)} documents: type words to narrow them"
             )
         if not (widget and widget.value) and self.panel.doc_id not in names:
             names = [self.panel.doc_id, *names[: _MOST_NAMES - 1]]
@@ -331,10 +331,10 @@ def try_chunking(dataset: Dataset, chunker: Chunker | None = None, *, doc_id: st
     settings = ChunkingSettings()
     if chunker is not None:
         require(chunker, Chunker, "chunker")
-        found = ChunkingSettings.of(chunker)
-        if found is None:
+        own = ChunkingSettings.of(chunker)
+        if own is None:
             raise InputError(f"{chunker.kind} chunks do not follow a slider", f"use wb.show_chunks, or one of {', '.join(KINDS)}")
-        settings = found
+        settings = own
     model = BoundaryModel(dataset, embedder)
     panel = ChunkingPanel(model, replace(settings, model=embedder.vocabulary), model.first)
     if doc_id:

@@ -64,7 +64,7 @@ class LiveSearch:
         return context
 
     def _index(self, name: str) -> Index:
-        configuration = next((each for each in self._experiment.configurations if each.name == name), None)
+        configuration = next((known for known in self._experiment.configurations if known.name == name), None)
         if configuration is None:
             raise InputError(f"the experiment of {self.folder} no longer describes {name}", _AGAIN)
         own = configuration.pipeline

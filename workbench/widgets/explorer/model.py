@@ -139,7 +139,9 @@ class ExplorerModel:
     def query_with(self, text: str) -> str:
         """Return the id of the question with exactly this text, or an empty text."""
         wanted = text.strip()
-        return next((query_id for query_id, each in zip(self.query_ids, self.run.questions["text"], strict=True) if each == wanted), "")
+        return next(
+            (query_id for query_id, question in zip(self.query_ids, self.run.questions["text"], strict=True) if question == wanted), ""
+        )
 
     def side(self, configuration: str, query_id: str, metric: str = "", condition: str = "") -> Side:
         """Return a configuration's side of a question of the run. `condition` chooses its answers, those of all conditions if empty."""
@@ -185,7 +187,7 @@ class ExplorerModel:
 
     @cached_property
     def _places(self) -> Mapping[str, int]:
-        return {query_id: place for place, query_id in enumerate(self.query_ids)}
+        return {query_id: number for number, query_id in enumerate(self.query_ids)}
 
     def _text(self, doc_id: str, start: int, end: int) -> Excerpt | None:
         """The text around [start, end) of a document, which the run stores or which was loaded, or None."""
@@ -209,21 +211,21 @@ class ExplorerModel:
 
 def gold_documents(grades: Mapping[str, int], hits: Sequence[Row]) -> list[GoldDocument]:
     """Locate the relevant documents, the best ranked first, those that were not retrieved last."""
-    place = {doc_id: number for number, doc_id in enumerate(dict.fromkeys(hit["doc_id"] for hit in hits), 1)}
+    ranks = {doc_id: number for number, doc_id in enumerate(dict.fromkeys(hit["doc_id"] for hit in hits), 1)}
     gold = []
     for doc_id, grade in grades.items():
         if grade > 0:
             own = [hit for hit in hits if hit["doc_id"] == doc_id]
             rank, reason = (int(own[0]["rank"]), str(own[0]["cut_reason"])) if own else (0, "")
-            gold.append(GoldDocument(doc_id, grade, place.get(doc_id, 0), rank, any(hit["delivered"] for hit in own), reason))
-    return sorted(gold, key=lambda document: document.place or len(place) + 1)
+            gold.append(GoldDocument(doc_id, grade, ranks.get(doc_id, 0), rank, any(hit["delivered"] for hit in own), reason))
+    return sorted(gold, key=lambda document: document.place or len(ranks) + 1)
 
 
 def evidence_place(need: ShownNeed, alternatives: Spans, hits: Sequence[Row]) -> EvidencePlace:
     """Locate a piece of evidence by any of its alternatives."""
-    found = [(hit, start, end) for hit in hits for doc_id, start, end in alternatives if hit["doc_id"] == doc_id]
-    some = [hit["rank"] for hit, start, end in found if hit["start"] < end and hit["end"] > start]
-    whole = [hit["rank"] for hit, start, end in found if hit["start"] <= start and hit["end"] >= end]
+    pairs = [(hit, start, end) for hit in hits for doc_id, start, end in alternatives if hit["doc_id"] == doc_id]
+    some = [hit["rank"] for hit, start, end in pairs if hit["start"] < end and hit["end"] > start]
+    whole = [hit["rank"] for hit, start, end in pairs if hit["start"] <= start and hit["end"] >= end]
     return EvidencePlace(need, int(min(some, default=0)), int(min(whole, default=0)))
 
 
@@ -236,8 +238,8 @@ def _by_question(run: RunTables, table: str, configuration: str) -> tuple[pd.Dat
 def _rows(run: RunTables, table: str, query_id: str, configuration: str = "") -> pd.DataFrame:
     """The rows of a question, found without reading the others."""
     rows, places = _by_question(run, table, configuration)
-    found: pd.DataFrame = rows.iloc[places.get(query_id, [])]
-    return found
+    own: pd.DataFrame = rows.iloc[places.get(query_id, [])]
+    return own
 
 
 def _spans(rows: pd.DataFrame) -> Spans:
@@ -245,19 +247,19 @@ def _spans(rows: pd.DataFrame) -> Spans:
 
 
 def _stretches(spans: Sequence[tuple[int, int]], start: int, kept: int, end: int) -> list[Stretch]:
-    parts: list[Stretch] = []
+    stretches: list[Stretch] = []
     for low, high in spans:
         low, high = max(low, start), min(high, end)
-        parts += [(low, min(high, kept), "delivered")] if low < kept else []
-        parts += [(max(low, kept), high, "missed")] if high > kept else []
-    return disjoint(parts)
+        stretches += [(low, min(high, kept), "delivered")] if low < kept else []
+        stretches += [(max(low, kept), high, "missed")] if high > kept else []
+    return disjoint(stretches)
 
 
 def _cut(stretches: Sequence[Stretch], kept: int, end: int) -> list[Stretch]:
     """The parts beyond the budget that are no evidence."""
-    parts: list[Stretch] = []
+    cuts: list[Stretch] = []
     position = kept
     for low, high, _ in [stretch for stretch in stretches if stretch[1] > kept]:
-        parts += [(position, low, "cut")] if position < low else []
+        cuts += [(position, low, "cut")] if position < low else []
         position = max(position, high)
-    return [*parts, (position, end, "cut")] if position < end else parts
+    return [*cuts, (position, end, "cut")] if position < end else cuts

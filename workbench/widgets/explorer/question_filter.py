@@ -52,10 +52,10 @@ def question_values(run: RunTables, configuration: str, metric: str) -> Floats:
 def question_causes(run: RunTables, configuration: str) -> tuple[frozenset[str], ...]:
     """The causes of each question's misses and failed answers."""
     rows = run.of("causes", configuration)
-    found: list[set[str]] = [set() for _ in range(len(run.questions))]
+    causes: list[set[str]] = [set() for _ in range(len(run.questions))]
     for place, cause in zip(places(run, rows["query_id"]).tolist(), rows["cause"].tolist(), strict=True):
-        found[place].add(cause)
-    return tuple(map(frozenset, found))
+        causes[place].add(cause)
+    return tuple(map(frozenset, causes))
 
 
 def causes_between(run: RunTables, first: str, second: str) -> list[str]:

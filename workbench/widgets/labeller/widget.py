@@ -54,7 +54,7 @@ def listed_documents(session: LabellingSession, reading: DocumentView) -> list[s
     """Return the ids of the pooled documents, of others that the person labelled for the question, and of those that were opened."""
     query_id = session.query.query_id
     labelled = (action.doc_id for kind in ("relevance", "span") for action in session.labels.of(kind, query_id))
-    return list(dict.fromkeys([*(each.doc_id for each in session.documents), *labelled, *reading.opened]))
+    return list(dict.fromkeys([*(document.doc_id for document in session.documents), *labelled, *reading.opened]))
 
 
 def view_state(session: LabellingSession, reading: DocumentView, message: str, error: bool) -> dict[str, Any]:
@@ -156,10 +156,10 @@ def _text(session: LabellingSession, reading: DocumentView) -> dict[str, Any]:
     own = [(mark.span.start, mark.span.end) for mark in session.evidence() if mark.span.doc_id == document.doc_id]
     length = len(document.text)
     everything = ((0, length),)
-    found = merged([*passages, *own], document) if passages else everything
+    excerpts = merged([*passages, *own], document) if passages else everything
     # A passage that is cut here can be read to its end in the whole document.
-    whole = reading.whole or found == everything
-    slices = everything if whole else found
+    whole = reading.whole or excerpts == everything
+    slices = everything if whole else excerpts
     parts = max(1, -(-length // PART)) if whole else 1
     part = min(reading.part, parts - 1)
     shown = [(part * PART, min(length, (part + 1) * PART))] if whole else [(start, min(end, start + PART)) for start, end in slices[:FOUND]]
@@ -168,7 +168,7 @@ def _text(session: LabellingSession, reading: DocumentView) -> dict[str, Any]:
         "current": document.doc_id,
         "title": f"{_title(document)} ({plural(length, 'character')}{'' if whole else ', ' + plural(len(shown), 'passage')})",
         "whole": whole,
-        "has_passages": found != everything,
+        "has_passages": excerpts != everything,
         "part": part,
         "parts": parts,
         # Of this person alone: the same key again removes it, and the first time confirms what the dataset says.
@@ -296,12 +296,12 @@ class Labeller(NotebookPanel):
         return f"Saved: {plural(len(self.session.labels.actions), 'label')} of {self.session.annotator}."
 
     def _ask(self, said: Mapping[str, Any]) -> str:
-        place = said.get("evidence")
-        query = self.session.add_question(said["text"], place and Span(place["doc_id"], place["start"], place["end"]))
+        evidence = said.get("evidence")
+        query = self.session.add_question(said["text"], evidence and Span(evidence["doc_id"], evidence["start"], evidence["end"]))
         self._reading = DocumentView()
         self._open_first()
-        if place:
-            self._show(place)
+        if evidence:
+            self._show(evidence)
         return f"Added as question {query.query_id}. {self._saved_line()}"
 
     def _remove(self, _: object) -> str:
@@ -365,12 +365,16 @@ class Labeller(NotebookPanel):
     def _find(self, said: Mapping[str, Any]) -> str:
         sought = str(said["text"]).strip().casefold()
         documents = self.session.checker.documents.values()
-        by_name = [each.doc_id for each in documents if sought in f"{each.doc_id} {each.title}".casefold()] if sought else []
-        by_text = [each.doc_id for each in documents if sought in each.text.casefold()] if sought and len(by_name) < FOUND else []
-        found = list(dict.fromkeys([*by_name, *by_text]))
-        self._reading.sought, self._reading.found = str(said["text"]), tuple(found[:FOUND])
-        more = f"; the first {FOUND} are shown" if len(found) > FOUND else ""
-        return f"{plural(len(found), 'document')} found{more}." if sought else ""
+        by_name = (
+            [document.doc_id for document in documents if sought in f"{document.doc_id} {document.title}".casefold()] if sought else []
+        )
+        by_text = (
+            [document.doc_id for document in documents if sought in document.text.casefold()] if sought and len(by_name) < FOUND else []
+        )
+        matching = list(dict.fromkeys([*by_name, *by_text]))
+        self._reading.sought, self._reading.found = str(said["text"]), tuple(matching[:FOUND])
+        more = f"; the first {FOUND} are shown" if len(matching) > FOUND else ""
+        return f"{plural(len(matching), 'document')} found{more}." if sought else ""
 
     def _open(self, doc_id: str) -> None:
         if doc_id != self._reading.doc_id:
