@@ -53,22 +53,22 @@ def compare_days(
     periods = {TODAY: compared[compared["day"] == today], WEEK: compared[compared["day"] < today]}
     scores = evaluations[evaluations["metric"].isin(SUPPORT)]
     values = _Values({name: _bounds(name, rows, periods[WEEK]) for name in _MEASURES}, scores, errors)
-    found = [*_of_slice("all", "", periods, (*_MEASURES, "faithfulness"), values)]
+    tabulated = [*_of_slice("all", "", periods, (*_MEASURES, "faithfulness"), values)]
     for day, own in rows.groupby("day"):
-        found += _of_period(("all", "", f"{day:%Y-%m-%d}"), own, (*_MEASURES, "faithfulness"), values)
+        tabulated += _of_period(("all", "", f"{day:%Y-%m-%d}"), own, (*_MEASURES, "faithfulness"), values)
     for by, labels in _slices(compared):
         counts = labels[compared["day"] == today].value_counts()
         for group in counts.index[:_MOST_SLICES] if labels.nunique() > 1 else ():
             parts = {period: own[labels.loc[own.index] == group] for period, own in periods.items()}
-            found += _of_slice(by, str(group), parts, SLICED, values)
-    return _with_verdicts(pd.DataFrame([_ROW | row for row in found], columns=list(COLUMNS)), changed)
+            tabulated += _of_slice(by, str(group), parts, SLICED, values)
+    return _with_verdicts(pd.DataFrame([_ROW | row for row in tabulated], columns=list(COLUMNS)), changed)
 
 
-def keyed(found: pd.DataFrame) -> dict[tuple[str, str, str, str], dict[str, Any]]:
+def keyed(comparison: pd.DataFrame) -> dict[tuple[str, str, str, str], dict[str, Any]]:
     """Return the rows of a comparison by slice, group, measure and period."""
     return {
         (row["by"], row["group"], row["measure"], row["period"]): {str(name): value for name, value in row.items()}
-        for row in found.to_dict("records")
+        for row in comparison.to_dict("records")
     }
 
 
@@ -144,9 +144,9 @@ def _mean(rows: pd.DataFrame, measure: str, low: float, high: float) -> Interval
         return Interval(low, np.nan, np.nan, int((~np.isnan(values)).sum()), 0)
     weights = _weights(rows)
     sample = DrawnSample(np.zeros(len(rows), dtype=np.int64), weights, rows["cluster"].to_numpy(np.int64), np.array([weights.sum()]))
-    found = sampled_mean((values - low) / (high - low), sample)
-    value, lower, upper = (low + (high - low) * end for end in (found.value, found.low, found.high))
-    return replace(found, value=value, low=lower, high=upper)
+    mean = sampled_mean((values - low) / (high - low), sample)
+    value, lower, upper = (low + (high - low) * end for end in (mean.value, mean.low, mean.high))
+    return replace(mean, value=value, low=lower, high=upper)
 
 
 def _weights(rows: pd.DataFrame) -> Floats:
@@ -164,19 +164,19 @@ def _slices(rows: pd.DataFrame) -> "Iterator[tuple[str, pd.Series[Any]]]":
         yield "turn", pd.Series(np.select([turns == 1, turns > 1], ["first", "later"], "unknown"), index=rows.index)
 
 
-def _with_verdicts(found: pd.DataFrame, changed: int | None) -> pd.DataFrame:
+def _with_verdicts(comparison: pd.DataFrame, changed: int | None) -> pd.DataFrame:
     """Add the verdicts on differences."""
-    changes = found[(found["period"] == CHANGE) & found["low"].notna()]
+    changes = comparison[(comparison["period"] == CHANGE) & comparison["low"].notna()]
     for _, family in changes.groupby(changes["by"] == "all"):
         stretch = scipy.special.ndtri(ALPHA / 2 / len(family)) / scipy.special.ndtri(ALPHA / 2)
         for place, row in family.iterrows():
-            value, days = row["value"], daily(found, row["measure"])
+            value, days = row["value"], daily(comparison, row["measure"])
             rises, falls = value - stretch * (value - row["low"]) > 0, value + stretch * (row["high"] - value) < 0
             low, high = usual_range(days, changed) if row["by"] == "all" else (np.inf, -np.inf)
             # Without a usual range, of NaN, no value is outside it.
             if (rises or falls) and (days.iloc[-1] < low or days.iloc[-1] > high):
-                found.loc[place, "verdict"] = "worse" if falls != CARDS[row["measure"]].in_points else "better"
-    return found
+                comparison.loc[place, "verdict"] = "worse" if falls != CARDS[row["measure"]].in_points else "better"
+    return comparison
 
 
 def usual_range(days: "pd.Series[float]", changed: int | None) -> tuple[float, float]:
@@ -191,8 +191,8 @@ def usual_range(days: "pd.Series[float]", changed: int | None) -> tuple[float, f
     return (min(values), max(values)) if len(values) >= _FEWEST_DAYS else (np.nan, np.nan)
 
 
-def daily(found: pd.DataFrame, measure: str) -> "pd.Series[float]":
+def daily(comparison: pd.DataFrame, measure: str) -> "pd.Series[float]":
     """Return the values of a measure by date: the 14 days until today, NaN for those without one."""
-    rows = found[(found["by"] == "all") & (found["measure"] == measure) & found["period"].str.match(r"\d{4}-")]
+    rows = comparison[(comparison["by"] == "all") & (comparison["measure"] == measure) & comparison["period"].str.match(r"\d{4}-")]
     values = rows.set_index(pd.to_datetime(rows["period"]))["value"]
     return values.reindex(pd.date_range(end=values.index.max(), periods=DAYS)) if len(values) else values

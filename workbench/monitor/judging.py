@@ -57,15 +57,17 @@ def judge(sample: pd.DataFrame, judging: Judging, resources: AnswerResources, fo
     judges = _identity(judging)
     keys = [_key(row, judges) for row in rows]
     known = _read(folder / FILE)
-    todo = [place for place, key in enumerate(keys) if key not in known]
+    todo = [number for number, key in enumerate(keys) if key not in known]
     for start in range(0, len(todo), _BATCH):
         batch = todo[start : start + _BATCH]
-        judged = dict(zip((keys[place] for place in batch), _judged([rows[place] for place in batch], judging, resources), strict=True))
+        judged = dict(zip((keys[number] for number in batch), _judged([rows[number] for number in batch], judging, resources), strict=True))
         require_unchanged("the judges", judges, _identity(judging))
-        known |= {key: found for key, (found, _) in judged.items()}
-        _append(folder / FILE, [{"key": key, "rows": found} for key, (found, kept) in judged.items() if kept])
-    found = [{"id": row["id"], **each} for key, row in zip(keys, rows, strict=True) for each in (*known[key], _feedback(row))]
-    return pd.DataFrame(found, columns=list(_COLUMNS)).astype(_COLUMNS)
+        known |= {key: evaluations for key, (evaluations, _) in judged.items()}
+        _append(folder / FILE, [{"key": key, "rows": evaluations} for key, (evaluations, kept) in judged.items() if kept])
+    evaluations = [
+        {"id": row["id"], **evaluation} for key, row in zip(keys, rows, strict=True) for evaluation in (*known[key], _feedback(row))
+    ]
+    return pd.DataFrame(evaluations, columns=list(_COLUMNS)).astype(_COLUMNS)
 
 
 def _identity(judging: Judging) -> list[Any]:
@@ -93,9 +95,9 @@ def _judged(rows: Sequence[Mapping[Any, Any]], judging: Judging, resources: Answ
     given = {place: text for place, text in given.items() if place not in too_large}
     requests = [SplitRequest(queries[place].text, text) for place, text in given.items()]
     split = dict(zip(given, claims_of(judging.claims, requests, resources, "claims"), strict=True))
-    too_large |= {place: why for place, found in split.items() if (why := _too_large(len(found.claims), contexts[place]))}
-    read = {place: found for place, found in split.items() if place not in too_large}
-    claims = [(place, number, claim.text) for place, found in read.items() for number, claim in enumerate(found.claims)]
+    too_large |= {place: why for place, answer in split.items() if (why := _too_large(len(answer.claims), contexts[place]))}
+    read = {place: answer for place, answer in split.items() if place not in too_large}
+    claims = [(place, number, claim.text) for place, answer in read.items() for number, claim in enumerate(answer.claims)]
     asked = [claim for claim in claims if contexts[claim[0]]]
     verified = judgements_of(judging.support, list(support_requests(queries, contexts, given, asked)), resources, "verify")
     verdicts = dict(zip(asked, verified, strict=True))
@@ -105,15 +107,15 @@ def _judged(rows: Sequence[Mapping[Any, Any]], judging: Judging, resources: Answ
     for place, is_refused in enumerate(refused):
         own = [verdicts.get(claim) or unsupported(judging.support) for claim in claims if claim[0] == place]
         own += [Judgement(error=split[place].error, cached=split[place].replied)] if place in split and split[place].error else []
-        answered = [each for (query, _), each in relevance.items() if query == place]
+        answered = [judgement for (query, _), judgement in relevance.items() if query == place]
         # Kept, since it would be the same again.
         unread = [Judgement(error=too_large[place], cached=True)] if place in too_large else []
         own, answered = own + unread, answered + ([] if place in given else unread)
-        found = [_evaluation(support, judging.support, own), _evaluation("answer_relevance", judging.relevance, answered)]
+        evaluations = [_evaluation(support, judging.support, own), _evaluation("answer_relevance", judging.relevance, answered)]
         if is_refused:
-            found = [{**row, "reason": "refused"} for row in found]
+            evaluations = [{**row, "reason": "refused"} for row in evaluations]
         kept = all(not call.error or call.replied for call in (*own, *answered))
-        yield [*found, _row("refusal_rate", float(is_refused), "rules")], kept
+        yield [*evaluations, _row("refusal_rate", float(is_refused), "rules")], kept
 
 
 def _too_large(claims: int, context: Sequence[Passage]) -> str:
@@ -127,12 +129,12 @@ def _too_large(claims: int, context: Sequence[Passage]) -> str:
 
 def _evaluation(metric: str, judge: Judge, judgements: Sequence[Judgement]) -> dict[str, Any]:
     """Return the evaluation of an answer: the mean over its claims as in a sweep, or unscored if one of them has no judgement."""
-    if errors := [each.error for each in judgements if each.error]:
+    if errors := [judgement.error for judgement in judgements if judgement.error]:
         return _row(metric, None, judge.label) | {"state": "unscored", "reason": errors[0]}
     if not judgements:
         return _row(metric, None, judge.label) | {"state": "not_applicable", "reason": "the answer claims nothing"}
-    approved = [each.verdict == "supported" if each.verdict else (each.score or 0.0) >= YES for each in judgements]
-    values = approved if all(each.verdict for each in judgements) else [each.score or 0.0 for each in judgements]
+    approved = [judgement.verdict == "supported" if judgement.verdict else (judgement.score or 0.0) >= YES for judgement in judgements]
+    values = approved if all(judgement.verdict for judgement in judgements) else [judgement.score or 0.0 for judgement in judgements]
     return _row(metric, float(np.mean(values)), judge.label) | {"approved": float(np.mean(approved))}
 
 
@@ -149,17 +151,17 @@ def _row(metric: str, value: float | None, judge: str) -> dict[str, Any]:
 
 def _read(path: Path) -> dict[str, Any]:
     """Return the kept evaluations by their keys. A line that is cut or has another form is left out, and its question is judged again."""
-    found = {}
+    kept = {}
     with store_errors(path):
         lines = read_regular(path).split(b"\n") if path.exists() else []
     for line in lines:
         try:
             row = json.loads(line)
-            if [each["metric"] for each in row["rows"]] in _METRICS and all(map(_is_evaluation, row["rows"])):
-                found[row["key"]] = row["rows"]
+            if [evaluation["metric"] for evaluation in row["rows"]] in _METRICS and all(map(_is_evaluation, row["rows"])):
+                kept[row["key"]] = row["rows"]
         except (ValueError, KeyError, TypeError, RecursionError):
             continue
-    return found
+    return kept
 
 
 def _is_evaluation(row: Mapping[str, Any]) -> bool:
@@ -245,14 +247,14 @@ def estimate(
 def judge_errors(calibration: pd.DataFrame, judge: str) -> dict[str, JudgeErrors]:
     """Return the errors of a judge by task from the table `calibration` of a run. Tasks without both, with intervals, are left out."""
     rows = calibration[(calibration["judge"] == judge) & calibration["low"].notna()]
-    found = {
+    measured = {
         (str(row["task"]), row["measure"]): CalibrationValue(row["value"], row["low"], row["high"], int(row["n"]))
         for row in rows.to_dict("records")
     }
     return {
-        task: (value, found[task, "false_alarms"])
-        for (task, name), value in found.items()
-        if name == "sensitivity" and (task, "false_alarms") in found
+        task: (value, measured[task, "false_alarms"])
+        for (task, name), value in measured.items()
+        if name == "sensitivity" and (task, "false_alarms") in measured
     }
 
 
@@ -273,14 +275,14 @@ def evaluation_events(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     otherwise the record has that of the row. Where the row has no valid ids of a trace and a span, `workbench.id` alone names the question.
     """
     for row in rows:
-        if records := [_record(row, found) for found in row.get("evaluations") or ()]:
+        if records := [_record(row, evaluation) for evaluation in row.get("evaluations") or ()]:
             resource = {"attributes": [{"key": "service.name", "value": {"stringValue": "workbench"}}]}
             logs = {"resource": resource, "scopeLogs": [{"scope": {"name": "workbench.monitor"}, "logRecords": records}]}
             yield json.dumps({"resourceLogs": [logs]}, ensure_ascii=False, separators=(",", ":"))
 
 
-def _record(row: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
-    values = {"probability": row.get("probability"), **found}
+def _record(row: Mapping[str, Any], evaluation: Mapping[str, Any]) -> dict[str, Any]:
+    values = {"probability": row.get("probability"), **evaluation}
     pairs = {_ATTRIBUTES[name]: value for name, value in values.items() if name in _ATTRIBUTES and value is not None}
     attributes = [{"key": key, "value": _value(value)} for key, value in {**pairs, "workbench.id": str(row["id"])}.items()]
     record = {"timeUnixNano": str(nanoseconds(row.get("time"))), "severityNumber": _INFORMATION, "eventName": EVALUATION}

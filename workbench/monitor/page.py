@@ -69,7 +69,7 @@ class MonitoringView:
     @cached_property
     def open(self) -> tuple[Alert, ...]:
         """The alerts that are open or acknowledged, by the time of the change."""
-        return tuple(sorted((one for one in self.raised if one.status != "resolved"), key=lambda one: one.first.since))
+        return tuple(sorted((alert for alert in self.raised if alert.status != "resolved"), key=lambda alert: alert.first.since))
 
     def overview(self) -> Shown:
         """The number of open alerts, the measures that got worse, and those that did not."""
@@ -124,7 +124,7 @@ class MonitoringView:
     def _badge(self) -> Badge:
         if not self.open:
             return Badge("no alert open", "steady")
-        seen = sum(one.status == "acknowledged" for one in self.open)
+        seen = sum(alert.status == "acknowledged" for alert in self.open)
         parts = [plural(len(self.open) - seen, "alert") + " open"] if len(self.open) > seen else []
         return Badge(
             ", ".join([*parts, *([f"{seen} acknowledged" if parts else f"{plural(seen, 'alert')} acknowledged"] if seen else [])]), "alert"
@@ -132,13 +132,13 @@ class MonitoringView:
 
     def _headline(self) -> str:
         if self.open:
-            return happened([one.first for one in self.open], self.about.until)
+            return happened([alert.first for alert in self.open], self.about.until)
         if self.comparison.empty:
             return "No alert is open, and no question of the log has a time."
         worse = [name for name in self._known if self._row(name, CHANGE)["verdict"] == "worse"]
         if worse := [CARDS[name].worse for name in worse] or self._worse_slices():
             return f"No alert is open, but against last week, {listed(worse)} today."
-        if not any(one.observations for one in self.about.tested):
+        if not any(alert.observations for alert in self.about.tested):
             return f"No alert is open, and {self._untested()}"
         if self._period(WEEK).empty:
             return "No alert is open, and there is no earlier week to compare today with."
@@ -155,7 +155,7 @@ class MonitoringView:
         return [f"{CARDS[measure].worse} in {listed([excerpt(name, _NAME) for name in names], 3)}" for measure, names in slices.items()]
 
     def _untested(self) -> str:
-        if any(NEEDS in one.untested for one in self.about.tested):
+        if any(NEEDS in test.untested for test in self.about.tested):
             return "none can be tested: the reference period has too few conversations. Set reference_days in the settings to more days."
         return "none could be tested yet."
 
@@ -216,7 +216,7 @@ class MonitoringView:
         return capitalised(self.about.support) if name == "faithfulness" and self.about.support else CARDS[name].title
 
     def _state(self, name: str) -> Badge:
-        statuses = {one.status for one in self.open if one.first.alert == name}
+        statuses = {alert.status for alert in self.open if alert.first.alert == name}
         if statuses:
             return Badge("alert" if "open" in statuses else "alert, acknowledged", "alert")
         if not self._is_compared(name):
@@ -233,7 +233,7 @@ class MonitoringView:
         return not pd.isna(self._row(name, CHANGE)["low"]) and self._usual(name) is not None
 
     def _indicator(self, name: str) -> Indicator:
-        shown, tested = _SUMMARISED.get(name), {one.alert: one for one in self.about.tested}.get(name)
+        shown, tested = _SUMMARISED.get(name), {test.alert: test for test in self.about.tested}.get(name)
         days = daily(self.comparison, name)
         now, before = (float(self._row(name, period)["value"]) for period in (TODAY, WEEK))
         if shown:
@@ -250,8 +250,8 @@ class MonitoringView:
         """The place of the last change of a version among the days, whose points are the middles of days. None if it was before them."""
         if not self.about.changes:
             return None
-        place = (pd.Timestamp(self.about.changes[-1][0], unit="ns") - days.index[0]) / pd.Timedelta(days=1)
-        return min(max(place - 0.5, 0.0), len(days) - 1.0) if place >= 0 else None
+        day = (pd.Timestamp(self.about.changes[-1][0], unit="ns") - days.index[0]) / pd.Timedelta(days=1)
+        return min(max(day - 0.5, 0.0), len(days) - 1.0) if day >= 0 else None
 
     def _notes(self, name: str, tested: AlertTest | None) -> Iterator[str]:
         now, change = self._row(name, TODAY), self._row(name, CHANGE)
@@ -282,17 +282,17 @@ def load_monitoring(folder: str | Path = "outputs/monitoring") -> MonitoringView
     >>> wb.load_monitoring("outputs/monitoring").open
     ()
     """
-    place = find_upwards(folder) or Path(folder)
+    path = find_upwards(folder) or Path(folder)
     try:
-        about = PassRecord.model_validate_json(read_regular(place / PASS))
-        comparison = read_pass_table(place / COMPARISON, COMPARED, ("by", "group", "measure", "period"))
-        summary = read_pass_table(place / SUMMARY, SUMMARISED, ("by", "group", "measure"))
+        about = PassRecord.model_validate_json(read_regular(path / PASS))
+        comparison = read_pass_table(path / COMPARISON, COMPARED, ("by", "group", "measure", "period"))
+        summary = read_pass_table(path / SUMMARY, SUMMARISED, ("by", "group", "measure"))
         _check_rows(comparison, summary)
     except (OSError, ValueError) as error:
         raise InputError(
-            f"{place} has no results of workbench monitor", "run workbench monitor LOG, and give the folder that it wrote"
+            f"{path} has no results of workbench monitor", "run workbench monitor LOG, and give the folder that it wrote"
         ) from error
-    return MonitoringView(place, about, read_state(place / STATE).alerts, comparison, summary)
+    return MonitoringView(path, about, read_state(path / STATE).alerts, comparison, summary)
 
 
 def _check_rows(comparison: pd.DataFrame, summary: pd.DataFrame) -> None:

@@ -45,25 +45,25 @@ def latency_block(periods: Mapping[str, pd.DataFrame]) -> Block:
 def alert_blocks(alerts: Sequence[Alert], about: PassRecord, folder: Path) -> list[Block]:
     """Show alerts: open ones by the time of the change, those that are acknowledged, and the last that were resolved."""
     order = {"open": 0, "acknowledged": 1, "resolved": 2}
-    ordered = sorted(alerts, key=lambda one: (order[one.status], -(one.first.resolved or -one.first.since)))
-    more = sum(one.status == "resolved" for one in alerts) - _MOST_RESOLVED
+    ordered = sorted(alerts, key=lambda alert: (order[alert.status], -(alert.first.resolved or -alert.first.since)))
+    more = sum(alert.status == "resolved" for alert in alerts) - _MOST_RESOLVED
     shown = ordered[:-more] if more > 0 else ordered
-    found: list[Block] = [_alert(one, about, folder, opened=one is shown[0]) for one in shown]
-    found += [Prose(f"{plural(more, 'older resolved alert')} in {STATE}.")] if more > 0 else []
+    blocks: list[Block] = [_alert(alert, about, folder, opened=alert is shown[0]) for alert in shown]
+    blocks += [Prose(f"{plural(more, 'older resolved alert')} in {STATE}.")] if more > 0 else []
     note = "Values are of conversations, and the times of changes are estimates. A value when its alert is raised rather overstates the change. A version that changed before an alert need not be its reason."
-    return [*found, Prose(note)] if found else [Prose("No alert was raised so far.")]
+    return [*blocks, Prose(note)] if blocks else [Prose("No alert was raised so far.")]
 
 
-def _alert(one: Alert, about: PassRecord, folder: Path, opened: bool) -> Collapsible:
-    first, until, is_open = one.first, about.until, one.status != "resolved"
-    notes = [f"{one.status} since {when(first.since, until)}"]
+def _alert(alert: Alert, about: PassRecord, folder: Path, opened: bool) -> Collapsible:
+    first, until, is_open = alert.first, about.until, alert.status != "resolved"
+    notes = [f"{alert.status} since {when(first.since, until)}"]
     if not is_open:
         notes = [f"resolved {when(first.resolved or 0, until)}: {first.reason}", f"since {when(first.since, until)}"]
     notes.append(f"raised {when(first.raised, until)} after {counted(first)}")
     terms = [Term("Value", raised_text(first), f"{first.about}, from then until the alert")] if first.value is not None else []
     terms += [Term("Last change", f"It began {change_text(first, until)}.")] if first.change else []
-    if one.status == "open":
-        parts = ["workbench", "monitor", about.log, "--acknowledge", one.id]
+    if alert.status == "open":
+        parts = ["workbench", "monitor", about.log, "--acknowledge", alert.id]
         parts += [] if folder.name == "monitoring" else ["--name", folder.name]
         parts += [] if folder.parent == Path("outputs") else ["--outputs", str(folder.parent)]
         terms.append(Term("Acknowledge", shlex.join(parts), code=True))
@@ -76,15 +76,15 @@ def _alert(one: Alert, about: PassRecord, folder: Path, opened: bool) -> Collaps
 
 def slice_blocks(comparison: pd.DataFrame, support: str) -> list[Block]:
     """Tabulate today's slices: those that are clearly worse than last week, then by the evidence for it."""
-    parts: dict[str, _Slice] = {}
+    slices: dict[str, _Slice] = {}
     for (by, group, measure, period), row in keyed(comparison[comparison["by"] != "all"]).items():
-        parts.setdefault(f"{by} {group}", {})[measure, period] = row
-    if not parts:
+        slices.setdefault(f"{by} {group}", {})[measure, period] = row
+    if not slices:
         return [Prose("No slices: the questions do not differ in configuration, model, versions or turn, or these are not known.")]
-    ordered = sorted(parts, key=lambda name: _order(parts[name]))
+    ordered = sorted(slices, key=lambda name: _order(slices[name]))
     labels = shortened(ordered[:_MOST_SLICES], _NAME)
-    ends = [parts[name]["faithfulness", CHANGE][end] for name in labels for end in ("value", "low", "high")]
-    scale, worse = Scale.over(ends, zero=True), [short for name, short in labels.items() if _is_worse(parts[name])]
+    ends = [slices[name]["faithfulness", CHANGE][end] for name in labels for end in ("value", "low", "high")]
+    scale, worse = Scale.over(ends, zero=True), [short for name, short in labels.items() if _is_worse(slices[name])]
     columns = [words("slice"), Column("questions"), Column(support, note="judged"), Column("change", note="95 % interval"), scale.column()]
     columns += [Column("no results"), Column("change", note="95 % interval")]
     more = f" {plural(len(ordered) - len(labels), 'more slice')} in {COMPARISON}." if len(ordered) > len(labels) else ""
@@ -92,15 +92,15 @@ def slice_blocks(comparison: pd.DataFrame, support: str) -> list[Block]:
         f"“Clearly” corrects for the differences of all {count(len(ordered))} slices; the intervals do not.{more} A slice without questions last week has no "
         "change. Of each field, the 20 values with most questions today are slices."
     )
-    compared = any(not math.isnan(part["no_results", CHANGE]["value"]) for part in parts.values())
+    compared = any(not math.isnan(rows["no_results", CHANGE]["value"]) for rows in slices.values())
     line = f"Clearly worse than last week: {listed(worse, 9)}." if worse else "No slice is clearly worse than last week."
     line = line if compared else "No slice had questions last week to compare with."
-    table = [_slice_row(short, parts[name], scale) for name, short in labels.items()]
+    table = [_slice_row(short, slices[name], scale) for name, short in labels.items()]
     return [Prose(line), Table("Today by slice, and the change from last week", columns, table, note, key=key_of(labels))]
 
 
-def _slice_row(label: str, part: _Slice, scale: Scale) -> Row:
-    support, empty, change = part["faithfulness", TODAY], part["no_results", TODAY], part["faithfulness", CHANGE]
+def _slice_row(label: str, rows: _Slice, scale: Scale) -> Row:
+    support, empty, change = rows["faithfulness", TODAY], rows["no_results", TODAY], rows["faithfulness", CHANGE]
     return Row(
         [
             Cell(label),
@@ -109,7 +109,7 @@ def _slice_row(label: str, part: _Slice, scale: Scale) -> Row:
             _change_cell("faithfulness", change),
             Cell("", bar=scale.bar(change["value"], change["low"], change["high"], zero=True)),
             value_cell(empty["value"], shown=amount("no_results", empty["value"])),
-            _change_cell("no_results", part["no_results", CHANGE]),
+            _change_cell("no_results", rows["no_results", CHANGE]),
         ]
     )
 
@@ -119,23 +119,23 @@ def _change_cell(measure: str, row: Mapping[str, Any]) -> Cell:
     return value_cell(row["value"], shown=value, note=bounds)
 
 
-def _is_worse(part: _Slice) -> bool:
-    return any(row["verdict"] == "worse" for row in part.values())
+def _is_worse(rows: _Slice) -> bool:
+    return any(row["verdict"] == "worse" for row in rows.values())
 
 
-def _order(part: _Slice) -> tuple[bool, float, float]:
+def _order(rows: _Slice) -> tuple[bool, float, float]:
     """Order by the verdict, by the largest change for the worse beside its interval, and by size."""
-    changes = [(sign, part[measure, CHANGE]) for sign, measure in ((-1, "faithfulness"), (1, "no_results"))]
+    changes = [(sign, rows[measure, CHANGE]) for sign, measure in ((-1, "faithfulness"), (1, "no_results"))]
     known = [sign * row["value"] / (row["high"] - row["low"]) for sign, row in changes if row["high"] > row["low"]]
-    return not _is_worse(part), -max(known, default=-math.inf), -part["no_results", TODAY]["of"]
+    return not _is_worse(rows), -max(known, default=-math.inf), -rows["no_results", TODAY]["of"]
 
 
 def left_out(about: PassRecord) -> list[str]:
     """Say which alerts were not tested, and which questions were not judged or not read."""
     reasons: dict[str, list[str]] = {}
-    for one in about.tested:
-        if one.untested:
-            reasons.setdefault(one.untested, []).append(_title(one.alert).lower())
+    for test in about.tested:
+        if test.untested:
+            reasons.setdefault(test.untested, []).append(_title(test.alert).lower())
     lines = [f"Not tested: {'; '.join(names)} ({why})." for why, names in reasons.items()]
     lines += [f"Not judged, of the whole log: {plural(number, 'question')}, {reason}." for reason, number in about.skipped.items()]
     return [*lines, *map(capitalised, about.left_out)] or ["Every alert was tested, and every question was read and judged."]
@@ -143,14 +143,14 @@ def left_out(about: PassRecord) -> list[str]:
 
 def labelling_blocks(about: PassRecord, folder: Path) -> list[Block]:
     """Say how many questions the dataset of the settings lacks, and show the command that takes those that add most."""
-    found, dataset, take = about.labelling, "DATASET", _TAKE
+    labelling, dataset, take = about.labelling, "DATASET", _TAKE
     line = "Set dataset in the settings of the monitor to see how many of the logged questions it lacks. The command takes those that add most:"
-    if found:
-        dataset, take = found.dataset, str(found.take)
-        line = f"{dataset} lacks {count(found.lacking)} of {plural(found.compared, 'logged question')}: {plural(found.distinct, 'distinct one')}. "
+    if labelling:
+        dataset, take = labelling.dataset, str(labelling.take)
+        line = f"{dataset} lacks {count(labelling.lacking)} of {plural(labelling.compared, 'logged question')}: {plural(labelling.distinct, 'distinct one')}. "
         line += f"The command takes the {take} that add most; --take sets how many:"
-    if found and not found.take:
-        return [Prose(f"{dataset} has all of the {plural(found.compared, 'logged question')}.")]
+    if labelling and not labelling.take:
+        return [Prose(f"{dataset} has all of the {plural(labelling.compared, 'logged question')}.")]
     command = ["workbench", "dataset", "from-log", about.log, "--dataset", dataset, "--take", take, "--to", "outputs/from-log"]
     command += ["--monitoring", str(folder)] if folder != Path("outputs", "monitoring") else []
     return [Prose(line), Terms([Term("Command", shlex.join(command), code=True)])]
@@ -209,7 +209,7 @@ def limit_text(measure: str, tested: AlertTest | None) -> str:
 def raised_text(alert: RaisedAlert) -> str:
     """Say the value of an alert that was raised, and its limit."""
     value, low, high, limit = (
-        "" if each is None else _level(alert.alert, each) for each in (alert.value, alert.low, alert.high, alert.limit)
+        "" if level is None else _level(alert.alert, level) for level in (alert.value, alert.low, alert.high, alert.limit)
     )
     return value + (f" [{low}, {high}]" if low and high else "") + (f", limit {limit}" if limit else "")
 

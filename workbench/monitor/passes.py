@@ -93,12 +93,14 @@ class MonitoringPass:
         lines = [", ".join([f"{plural(int(logged), 'question')} logged", *facts])]
         # What a service logs of its refusals is more than a sample tells.
         lines += [
-            _estimated(each) for each in self.estimates if each.interval.n and (each.metric != "refusal_rate" or "refused" not in values)
+            _estimated(estimated)
+            for estimated in self.estimates
+            if estimated.interval.n and (estimated.metric != "refusal_rate" or "refused" not in values)
         ]
         lines += [f"not judged: {plural(number, 'question')}, {reason}" for reason, number in self.skipped.items()]
         lines += [f"{alert.id}: {alert}" for alert in self.open] or ["no alert is open"]
-        reasons = dict.fromkeys(one.untested for one in self.watch.tested if one.untested)
-        lines += [f"not tested: {', '.join(one.alert for one in self.watch.tested if one.untested == why)} ({why})" for why in reasons]
+        reasons = dict.fromkeys(test.untested for test in self.watch.tested if test.untested)
+        lines += [f"not tested: {', '.join(test.alert for test in self.watch.tested if test.untested == why)} ({why})" for why in reasons]
         return [printable_line(line) for line in (*lines, *self.left_out, *self.failures)]
 
 
@@ -152,7 +154,7 @@ def monitor(path: str | Path, folder: str | Path, settings: MonitorSettings | No
             until=watch.until,
             tested=watch.tested,
             changes=changes,
-            support=next((one.name for one in estimates if one.metric in SUPPORT), ""),
+            support=next((estimated.name for estimated in estimates if estimated.metric in SUPPORT), ""),
             skipped=skipped(drawn),
             left_out=left_out,
             queries=dict(table.loc[table["id"].isin(seen), ["id", "query"]].itertuples(index=False)),
@@ -210,18 +212,18 @@ def open_log(path: Path, folder: Path) -> tuple[LoggedQuestions, tuple[str, ...]
             return questions, ()
     unread = questions.counts.lines()
     try:
-        found = read_traces(path)
+        traces = read_traces(path)
     except InputError:
         # A service that was just started has asked nothing.
-        if not any(each.lstat().st_size for each in (path.iterdir() if path.is_dir() else [path])):
+        if not any(file.lstat().st_size for file in (path.iterdir() if path.is_dir() else [path])):
             write_text(folder / TRACES, "")
             return LoggedQuestions(folder / TRACES), (f"no question yet in {path}",)
         seen = f" ({'; '.join(unread)})" if unread else ""
         raise InputError(
             f"{path} has neither a question of a log{seen} nor a trace", "give what QueryLog wrote, OTLP, or an export"
         ) from None
-    write_text(folder / TRACES, "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in found.rows))
-    return LoggedQuestions(folder / TRACES), tuple(f"{count(number)} left out of traces: {why}" for why, number in found.left_out.items())
+    write_text(folder / TRACES, "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in traces.rows))
+    return LoggedQuestions(folder / TRACES), tuple(f"{count(number)} left out of traces: {why}" for why, number in traces.left_out.items())
 
 
 def read_log(questions: LoggedQuestions) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
@@ -256,12 +258,15 @@ def _judged(
 
 def _evaluated(rows: Sequence[Mapping[str, Any]], evaluations: pd.DataFrame, drawn: pd.DataFrame) -> Iterator[dict[str, Any]]:
     """Yield the rows with what they were evaluated by, and the probability of that."""
-    found = evaluations[evaluations["judge"].ne("users") & evaluations["state"].ne("not_applicable")]
-    found = found.rename(columns={"metric": "name", "value": "score", "reason": "error"})
-    groups = {name: own.to_dict("records") for name, own in found.groupby("id")[["name", "score", "judge", "error"]]}
+    judged = evaluations[evaluations["judge"].ne("users") & evaluations["state"].ne("not_applicable")]
+    judged = judged.rename(columns={"metric": "name", "value": "score", "reason": "error"})
+    groups = {name: own.to_dict("records") for name, own in judged.groupby("id")[["name", "score", "judge", "error"]]}
     probability = drawn.set_index("id")["probability"]
     for row in rows:
-        known = [{name: value for name, value in each.items() if pd.notna(value) and value != ""} for each in groups.get(row["id"], ())]
+        known = [
+            {name: value for name, value in evaluation.items() if pd.notna(value) and value != ""}
+            for evaluation in groups.get(row["id"], ())
+        ]
         yield {**row, "evaluations": known, "probability": float(probability[row["id"]])}
 
 
@@ -274,8 +279,8 @@ def _errors(settings: MonitorSettings) -> Mapping[str, JudgeErrors]:
 def _changes(table: pd.DataFrame) -> tuple[tuple[tuple[int, str], ...], list[str]]:
     """Return the latest changes of versions with their times, in nanoseconds since 1970, and a line on earlier ones."""
     rows = ordered(table, None)[0]
-    found = version_changes(rows["setup"])
-    latest, more = found[-_MOST_CHANGES:], len(found) - _MOST_CHANGES
+    version_rows = version_changes(rows["setup"])
+    latest, more = version_rows[-_MOST_CHANGES:], len(version_rows) - _MOST_CHANGES
     changes = tuple(
         (int(rows["time"].iloc[row]), " ".join(map(excerpt, (name, "changed from", old, "to", new)))) for row, name, old, new in latest
     )
@@ -296,10 +301,10 @@ def _worth_labelling(drawn: pd.DataFrame, evaluations: pd.DataFrame, settings: M
     if not settings.dataset:
         return None
     known = recognise(settings.dataset, None).load(unlabelled=True)
-    found = select(drawn, known, _TAKE, EMBEDDER, Workspace.at(folder.parent).vectors, evaluations)
-    compared = len(drawn) - found.left_out
+    selected = select(drawn, known, _TAKE, EMBEDDER, Workspace.at(folder.parent).vectors, evaluations)
+    compared = len(drawn) - selected.left_out
     return WorthLabelling(
-        dataset=settings.dataset, lacking=compared - found.covered, compared=compared, distinct=found.lacking, take=len(found.rows)
+        dataset=settings.dataset, lacking=compared - selected.covered, compared=compared, distinct=selected.lacking, take=len(selected.rows)
     )
 
 
@@ -310,13 +315,13 @@ def _scores(evaluations: pd.DataFrame, drawn: pd.DataFrame) -> pd.DataFrame:
     return found[["id", "metric", "score", "uniform", "time"]]
 
 
-def _estimated(one: LogEstimate) -> str:
-    interval = one.interval
+def _estimated(estimated: LogEstimate) -> str:
+    interval = estimated.interval
     bounds = f" [{interval.low:.3f}, {interval.high:.3f}]"
     if np.isnan(interval.low):
         bounds = f" (no interval: fewer than {FEWEST_SCORES} scores or {FEWEST_FOR_INTERVAL} conversations)"
-    unscored = "".join(f", {count(number)} unscored: {why}" for why, number in one.unscored.items())
-    return f"{one.name} {interval.value:.3f}{bounds} from {count(interval.n)} of {count(one.of)} questions{unscored}"
+    unscored = "".join(f", {count(number)} unscored: {why}" for why, number in estimated.unscored.items())
+    return f"{estimated.name} {interval.value:.3f}{bounds} from {count(interval.n)} of {count(estimated.of)} questions{unscored}"
 
 
 _STEPS = ("embedding_seconds", "retrieval_seconds", "generation_seconds")
@@ -357,11 +362,11 @@ def alert_evidence(folder: Path) -> AlertEvidence:
     """Read which alerts the last pass over a log tested, and which were ever raised. Raises InputError without a pass."""
     view = load_monitoring(folder)
     # A score of support is no faithfulness.
-    tested = {one.alert: one for one in view.about.tested if one.alert != "faithfulness" or view.about.support == "faithfulness"}
-    limits = {name: one.limit for name, one in tested.items() if one.limit is not None}
+    tested = {test.alert: test for test in view.about.tested if test.alert != "faithfulness" or view.about.support == "faithfulness"}
+    limits = {name: test.limit for name, test in tested.items() if test.limit is not None}
     raised = Counter(alert.first.alert for alert in view.raised if alert.first.alert in tested)
     score = view.about.support if view.about.support != "faithfulness" else ""
-    return AlertEvidence(folder, {name: one.observations for name, one in tested.items()}, limits, raised, score)
+    return AlertEvidence(folder, {name: test.observations for name, test in tested.items()}, limits, raised, score)
 
 
 def _in_every_hit(hits: pa.ListArray, name: str) -> Bools:

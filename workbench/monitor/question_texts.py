@@ -41,15 +41,15 @@ def leaders(vectors: Vectors, signatures: Sequence[tuple[str, ...]], least: floa
 
     `vectors` are unit vectors, float32 (n, dimension). The order of the questions decides, so the most frequent should be first.
     """
-    found = np.full(len(vectors), -1, dtype=np.int64)
+    leader = np.full(len(vectors), -1, dtype=np.int64)
     groups: dict[tuple[str, ...], list[int]] = {}
-    for place, key in enumerate(signatures):
-        groups.setdefault(key, []).append(place)
+    for question, key in enumerate(signatures):
+        groups.setdefault(key, []).append(question)
     for members in map(np.array, groups.values()):
         own = vectors[members]
-        for number, place in enumerate(members.tolist()):
-            if found[place] < 0:
-                found[place] = place
+        for number, question in enumerate(members.tolist()):
+            if leader[question] < 0:
+                leader[question] = question
                 later = members[number:]
-                found[later[(found[later] < 0) & (own[number:] @ own[number] >= least)]] = place
-    return found
+                leader[later[(leader[later] < 0) & (own[number:] @ own[number] >= least)]] = question
+    return leader

@@ -53,10 +53,10 @@ def outline(log: pa.Table) -> pd.DataFrame:
     """
     hits, context, answer = (np.nan_to_num(numbers(log, name), nan=-1) for name in ("hit_count", "context_letters", "answer_letters"))
     codes, queries = pd.factorize(log["query"].to_pandas())
-    found: pd.DataFrame = log.select(("id", "time", "query", "configuration")).to_pandas().fillna({"configuration": ""})
+    questions: pd.DataFrame = log.select(("id", "time", "query", "configuration")).to_pandas().fillna({"configuration": ""})
     session = log["session"].to_pandas().fillna("")
     unusable = {
-        NO_TIME: found["time"].isna(),
+        NO_TIME: questions["time"].isna(),
         NO_ANSWER: log["error"].to_pandas().fillna("").ne("") | (answer <= 0),
         REFUSED: numbers(log, "refused") == 1,
         TRUNCATED: numbers(log, "truncated") == 1,
@@ -65,12 +65,12 @@ def outline(log: pa.Table) -> pd.DataFrame:
         TOO_LONG: np.asarray(pc.utf8_length(log["query"])) + answer + context > _LONGEST,
     }
     reasons = np.array([*unusable, ""], dtype=object)
-    return found.assign(
+    return questions.assign(
         text=np.array([*map(normalised, queries)], dtype=object)[codes],
         score=np.where(hits == 0, -np.inf, numbers(log, "first_score")),
         reason=reasons[np.select([*unusable.values()], [*range(len(unusable))], len(unusable))],
         bad=pd.Series(np.concatenate([_NO_TIMES, *map(_first_bad, log.to_batches())])).dt.tz_localize("UTC"),
-        cluster=session.where(session != "", found["id"]),
+        cluster=session.where(session != "", questions["id"]),
         logged=np.nan_to_num(numbers(log, "probability"), nan=1.0),
     )
 
@@ -81,9 +81,9 @@ def _first_bad(batch: pa.RecordBatch) -> "np.ndarray[tuple[int], np.dtype[np.dat
     items, parents = lists.flatten(), pc.list_parent_indices(lists)
     times = pc.coalesce(items.field("time"), asked.take(parents))
     bad = pc.or_(pc.equal(items.field("kind").fill_null(""), "edit"), pc.less(items.field("value").fill_null(0), 0))
-    found = np.full(len(batch), np.datetime64("NaT", "us"))
-    np.fmin.at(found, parents.filter(bad).to_numpy(), times.filter(bad).to_numpy(zero_copy_only=False))
-    return found
+    first = np.full(len(batch), np.datetime64("NaT", "us"))
+    np.fmin.at(first, parents.filter(bad).to_numpy(), times.filter(bad).to_numpy(zero_copy_only=False))
+    return first
 
 
 def draw(outlined: pd.DataFrame, budget: int, until: pd.Timestamp | None = None) -> pd.DataFrame:
@@ -103,7 +103,7 @@ def draw(outlined: pd.DataFrame, budget: int, until: pd.Timestamp | None = None)
     able = drawn[drawn["reason"] == ""]
     drawn.loc[able.index, "reason"] = OPEN
     end = drawn["time"].max() if until is None else until
-    seen, traffic, parts = Counter[str](), np.zeros(_HOURS), list[pd.DataFrame]()
+    seen, traffic, blocks = Counter[str](), np.zeros(_HOURS), list[pd.DataFrame]()
     for day, rows in able.groupby(able["time"].dt.floor("D")):
         rows = rows.assign(novelty=_novelty(rows["text"], seen))
         hours = rows["time"].dt.hour
@@ -113,13 +113,13 @@ def draw(outlined: pd.DataFrame, budget: int, until: pd.Timestamp | None = None)
             closed = pd.Timestamp(str(day)) + pd.Timedelta(hours=hour + 1) + _GRACE
             if closed <= end and counts[first : hour + 1].any() and (due - used >= _LEAST or hour == _HOURS - 1):
                 block = rows[hours.between(first, hour)]
-                parts.append(_drawn(block, due - used, _strata(block, closed)))
-                first, used = hour + 1, used + int((parts[-1]["reason"] == "").sum())
+                blocks.append(_drawn(block, due - used, _strata(block, closed)))
+                first, used = hour + 1, used + int((blocks[-1]["reason"] == "").sum())
         traffic += counts
         seen.update(rows["text"])
-    if parts:
-        found = pd.concat(parts)
-        drawn.loc[found.index, found.columns] = found
+    if blocks:
+        sampled = pd.concat(blocks)
+        drawn.loc[sampled.index, sampled.columns] = sampled
     return drawn
 
 
@@ -138,7 +138,7 @@ def _due(earlier: Floats, budget: int) -> list[int]:
 def _drawn(rows: pd.DataFrame, share: int, stratum: "pd.Series[str]") -> pd.DataFrame:
     """Draw `share` questions of a block, and give empty strata's parts to the uniform one."""
     sizes = stratum.value_counts()
-    wanted = {name: min(int(sizes.get(name, 0)), int(part * share)) for name, part in _LOOKED_FOR.items()}
+    wanted = {name: min(int(sizes.get(name, 0)), int(weight * share)) for name, weight in _LOOKED_FOR.items()}
     number = min(len(rows), share - sum(wanted.values()))
     uniform = _lowest(rows["id"], number, "uniform")
     chosen, missed = uniform.copy(), np.full(len(rows), 1 - number / len(rows))
@@ -168,23 +168,25 @@ def _novelty(column: "pd.Series[str]", seen: Counter[str]) -> Floats:
     counts = Counter(word for text in known for word in set(terms(text)))
     codes, texts = pd.factorize(column)
     vectors = _hashed(known, counts)
-    parts = [list(texts[start : start + _BLOCK]) for start in range(0, len(texts), _BLOCK)]
-    return np.concatenate([1 - (_hashed(part, counts) @ vectors.T).max(axis=1) for part in parts])[codes].astype(np.float64)
+    blocks = [list(texts[start : start + _BLOCK]) for start in range(0, len(texts), _BLOCK)]
+    return np.concatenate([1 - (_hashed(block, counts) @ vectors.T).max(axis=1) for block in blocks])[codes].astype(np.float64)
 
 
 def _hashed(texts: Sequence[str], counts: Counter[str]) -> Vectors:
     """Return unit vectors (n, 256) of words, weighted by how few of the known texts have them."""
     vectors = np.zeros((len(texts), _DIMENSIONS), dtype=np.float32)
-    for place, text in enumerate(texts):
+    for row, text in enumerate(texts):
         for word in set(terms(text)):
             code = zlib.crc32(word.encode("utf-8", "surrogatepass"))
-            vectors[place, code % _DIMENSIONS] += math.copysign(math.log(1 + _SEEN / (counts[word] + 1)), (code >> 31) - 0.5)
+            vectors[row, code % _DIMENSIONS] += math.copysign(math.log(1 + _SEEN / (counts[word] + 1)), (code >> 31) - 0.5)
     return np.asarray(vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9))
 
 
 def _lowest(ids: "pd.Series[str]", number: int, salt: str) -> Bools:
     """Mark the `number` questions (n) with the lowest hashes of their ids."""
-    hashes = [hashlib.blake2b(each.encode("utf-8", "surrogatepass"), digest_size=16, key=salt.encode()).digest() for each in ids]
+    hashes = [
+        hashlib.blake2b(question_id.encode("utf-8", "surrogatepass"), digest_size=16, key=salt.encode()).digest() for question_id in ids
+    ]
     marks = np.zeros(len(ids), dtype=np.bool_)
     marks[sorted(range(len(ids)), key=hashes.__getitem__)[:number]] = True
     return marks

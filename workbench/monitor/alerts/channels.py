@@ -114,12 +114,16 @@ def append_alert(path: Path, alert: Alert) -> None:
 
 def prometheus(state: AlertState, watch: DetectedAlerts) -> str:
     """Return the text format of Prometheus: whether each alert is open, how often it was raised, its limit, and rows that were left out."""
-    found = {name: [alert.status != "resolved" for alert in state.alerts if alert.first.alert == name] for name in ALERTS}
+    states = {name: [alert.status != "resolved" for alert in state.alerts if alert.first.alert == name] for name in ALERTS}
     families = {
-        ("workbench_alert_open", "alert", "Whether the alert is open."): {name: float(any(opened)) for name, opened in found.items()},
-        ("workbench_alert_raised", "alert", "How often it was raised."): {name: float(len(opened)) for name, opened in found.items()},
-        ("workbench_alert_limit", "alert", "Its limit."): {one.alert: one.limit for one in watch.tested if one.limit is not None},
-        ("workbench_alert_observations", "alert", "Conversations tested."): {one.alert: float(one.observations) for one in watch.tested},
+        ("workbench_alert_open", "alert", "Whether the alert is open."): {name: float(any(opened)) for name, opened in states.items()},
+        ("workbench_alert_raised", "alert", "How often it was raised."): {name: float(len(opened)) for name, opened in states.items()},
+        ("workbench_alert_limit", "alert", "Its limit."): {
+            tested.alert: tested.limit for tested in watch.tested if tested.limit is not None
+        },
+        ("workbench_alert_observations", "alert", "Conversations tested."): {
+            tested.alert: float(tested.observations) for tested in watch.tested
+        },
         ("workbench_left_out", "reason", "Rows that were left out."): {name: float(count) for name, count in watch.left_out.items()},
     }
     lines = []

@@ -114,7 +114,7 @@ class _Log:
         row = max((change.row for change in self.changes if times[change.row] <= time), default=None)
         if row is None:
             return ""
-        changed = [f"{name} changed from {old} to {new}" for place, name, old, new in self.changes if place == row]
+        changed = [f"{name} changed from {old} to {new}" for changed_row, name, old, new in self.changes if changed_row == row]
         return f"{' and '.join(changed)} at {iso(int(times[row]))}"
 
 
@@ -251,13 +251,13 @@ def _usual_range(scores: Floats) -> tuple[float, float]:
     return max(float(scores.min()), float(first - fence)), min(float(scores.max()), float(third + fence))
 
 
-def _watch_limit(alert: LimitAlert, parts: _BadValues, log: _Log, raised: list[RaisedAlert], tested: list[AlertTest]) -> None:
+def _watch_limit(alert: LimitAlert, bad: _BadValues, log: _Log, raised: list[RaisedAlert], tested: list[AlertTest]) -> None:
     setting, settings = log.settings.limit(alert), log.settings
-    seen = _conversations(parts, parts.parts, log)
+    seen = _conversations(bad, bad.parts, log)
     before = seen.values[(seen.times >= log.period[0]) & (seen.times < log.period[1])]
     learned = setting.limit is None or alert.kind == "scale"
     start = int(np.searchsorted(seen.times, log.period[1])) if learned else 0
-    if why := _untested(parts, alert, seen, (start, len(before) if learned else None), log):
+    if why := _untested(bad, alert, seen, (start, len(before) if learned else None), log):
         tested.append(AlertTest(alert.name, 0, untested=why))
         return
     # Half of the level is for a reference that seems worse than it is, and half for the test.
@@ -268,24 +268,24 @@ def _watch_limit(alert: LimitAlert, parts: _BadValues, log: _Log, raised: list[R
         beyond = {"tail": 0.0, "scale": setting.margin * float(before.std())}.get(alert.kind, setting.margin * worst)
         limit = max(TAIL, worst) if alert.kind == "tail" else worst + beyond
     if setting.limit is not None and alert.kind != "tail":
-        limit = (setting.limit - parts.offset) / parts.factor
+        limit = (setting.limit - bad.offset) / bad.factor
     limit = float(np.clip(limit, 1e-6, 1 - 1e-3))
-    tested.append(AlertTest(alert.name, len(seen.times) - start, parts.number(limit), bound=parts.bound))
-    raised += _episodes(alert, parts, seen, (limit, level, start), log)
+    tested.append(AlertTest(alert.name, len(seen.times) - start, bad.number(limit), bound=bad.bound))
+    raised += _episodes(alert, bad, seen, (limit, level, start), log)
 
 
-def _conversations(parts: _BadValues, values: Floats, log: _Log) -> ConversationValues:
-    return units(parts.rows["time"].to_numpy(), parts.rows["session"], values, log.idle, log.until)
+def _conversations(bad: _BadValues, values: Floats, log: _Log) -> ConversationValues:
+    return units(bad.rows["time"].to_numpy(), bad.rows["session"], values, log.idle, log.until)
 
 
-def _untested(parts: _BadValues, alert: LimitAlert, seen: ConversationValues, numbers: tuple[int, int | None], log: _Log) -> str:
+def _untested(bad: _BadValues, alert: LimitAlert, seen: ConversationValues, numbers: tuple[int, int | None], log: _Log) -> str:
     """Return why conversations from a first one on are not tested, or nothing. The second number is of those of the reference, None if it is not needed."""
     start, before = numbers
-    if parts.rows[alert.column].isna().all():
+    if bad.rows[alert.column].isna().all():
         return "no answer was judged" if alert.kind == "score" else "no question has this value"
     if before is not None and log.until < log.period[1]:
         return "the reference period is not over"
-    if np.isnan(parts.parts).all():
+    if np.isnan(bad.parts).all():
         # Scores that are all equal are no similarities.
         return "all values of the reference period are equal"
     if not len(seen.times):
@@ -296,35 +296,33 @@ def _untested(parts: _BadValues, alert: LimitAlert, seen: ConversationValues, nu
 
 
 def _episodes(
-    alert: LimitAlert, parts: _BadValues, seen: ConversationValues, test: tuple[float, float, int], log: _Log
+    alert: LimitAlert, bad: _BadValues, seen: ConversationValues, test: tuple[float, float, int], log: _Log
 ) -> Iterator[RaisedAlert]:
     """Yield each rise of the mean above its limit, until a test says that the limit holds again or there was no new evidence for the quiet time."""
     (times, values, starts), (limit, level, start) = seen, test
     weights = masses((times - times[start]) // _MONTH, log.settings.observations)
-    shown = parts.offset + parts.factor * values if parts.scores is None else _conversations(parts, parts.scores, log).values
+    shown = bad.offset + bad.factor * values if bad.scores is None else _conversations(bad, bad.scores, log).values
     while (end := first_alarm(values, limit, weights, 1 / level, start)) is not None:
         first, latest = (start + place for place in change_estimate(values[start : end + 1], limit))
         some = values[first : end + 1]
         value = float(shown[first : end + 1].mean())
-        low, high = sorted(
-            (parts.number(lower_bound(some, 0.025, stopped=True)), parts.number(1 - lower_bound(1 - some, 0.025, stopped=True)))
-        )
+        low, high = sorted((bad.number(lower_bound(some, 0.025, stopped=True)), bad.number(1 - lower_bound(1 - some, 0.025, stopped=True))))
         # The interval is of clipped values. It says nothing of a mean outside it.
         known = low <= value <= high
         resolved, reason = _resolution(seen, (first, end), limit, level, weights, log)
         yield RaisedAlert(
             alert.name,
-            parts.about,
+            bad.about,
             raised=int(times[end]),
             since=int(starts[first]),
             count=len(some),
-            evidence=parts.worst(int(starts[first]), int(times[end])),
+            evidence=bad.worst(int(starts[first]), int(times[end])),
             resolved=resolved,
             reason=reason,
             value=value,
             low=low if known else None,
             high=high if known else None,
-            limit=parts.number(limit),
+            limit=bad.number(limit),
             change=log.change_before(int(times[latest])),
         )
         if resolved is None:
@@ -360,11 +358,11 @@ def _watch_drift(log: _Log, encode: Encode | None, raised: list[RaisedAlert], te
     tests, why = window_tests(log.table, log.period, level, encode, log.until) if encode and names else ([], "no embedder")
     for name in names:
         tested.append(AlertTest(name, len(tests), untested=why))
-        for one in tests:
-            value, p = (one.test.energy, one.test.energy_p) if name == "drift" else (one.test.fall, one.test.fall_p)
+        for window in tests:
+            value, p = (window.test.energy, window.test.energy_p) if name == "drift" else (window.test.fall, window.test.fall_p)
             if p <= level:
-                event = _event(name, DRIFTS[name].about, log.table["id"].iloc[one.rows], one.time, log)
-                raised.append(replace(event, since=one.time - WEEK, value=value))
+                event = _event(name, DRIFTS[name].about, log.table["id"].iloc[window.rows], window.time, log)
+                raised.append(replace(event, since=window.time - WEEK, value=value))
 
 
 def _changed_vectors(log: _Log) -> Iterator[RaisedAlert]:
@@ -381,11 +379,11 @@ def _event(alert: str, about: str, ids: "pd.Series[Any]", time: int, log: _Log) 
 def _merged(raised: list[RaisedAlert], quiet: int) -> Iterator[RaisedAlert]:
     """Yield alerts in the order of time. One that is raised before the same alert was resolved, or within the quiet time after it, continues it."""
     known: dict[str, RaisedAlert] = {}
-    for one in sorted(raised, key=lambda one: one.raised):
-        before = known.get(one.alert)
-        if before and (before.resolved is None or one.raised <= before.resolved + quiet):
-            known[one.alert] = replace(before, resolved=one.resolved, reason=one.reason)
+    for alert in sorted(raised, key=lambda alert: alert.raised):
+        before = known.get(alert.alert)
+        if before and (before.resolved is None or alert.raised <= before.resolved + quiet):
+            known[alert.alert] = replace(before, resolved=alert.resolved, reason=alert.reason)
         else:
             yield from (before,) if before else ()
-            known[one.alert] = one
+            known[alert.alert] = alert
     yield from known.values()

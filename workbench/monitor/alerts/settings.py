@@ -129,8 +129,8 @@ class AlertSettings(BaseModel):
 
     def limit(self, alert: LimitAlert) -> AlertLimit:
         """Return the limit of an alert."""
-        found: AlertLimit = getattr(self, alert.name)
-        return found
+        own: AlertLimit = getattr(self, alert.name)
+        return own
 
     @property
     def level(self) -> float:

@@ -133,8 +133,8 @@ def units(times: Ints, sessions: "pd.Series[Any]", values: Floats, idle: int, un
 
 def version_changes(setups: "pd.Series[Any]") -> list[VersionChange]:
     """Return the rows at which a version appears that the questions before did not have, in order. The first 20 rows have none."""
-    codes, found = pd.factorize(setups.to_numpy())
-    maps, known = [versions_of(*setup) for setup in found], version_names(setups)[0]
+    codes, distinct = pd.factorize(setups.to_numpy())
+    maps, known = [versions_of(*setup) for setup in distinct], version_names(setups)[0]
     changes, rows = [], pd.Series(np.arange(len(codes)))
     for name in known:
         own, texts = pd.factorize(np.array([setup.get(name, "none") for setup in maps], dtype=object))
@@ -181,8 +181,8 @@ def _documents(column: pa.ListArray) -> Iterator[tuple[str, ...] | None]:
     ids = known[encoded.indices.fill_null(-1).to_numpy()].tolist()
     start = 0
     for length in pc.list_value_length(column).fill_null(0).to_pylist():
-        found = tuple(ids[start : start + length])
-        yield found if all(found) else None
+        documents = tuple(ids[start : start + length])
+        yield documents if all(documents) else None
         start += length
 
 
@@ -230,19 +230,19 @@ def lost_results(table: pd.DataFrame, history: int, encode: Encode | None = None
 def _without_first(first: Ints, documents: Sequence[tuple[str, ...] | None], asked: Bools) -> list[int]:
     """Return the asked rows without a hit of the first document of the row in which their text had results `first` (n)."""
     rows = [(row, documents[row], documents[first[row]]) for row in np.flatnonzero(asked).tolist()]
-    return [row for row, found, before in rows if found and before and before[0] not in found]
+    return [row for row, now, before in rows if now and before and before[0] not in now]
 
 
 def _similar(wanted: Ints, names: NDArray[np.object_], known: Ints, encode: Encode) -> Bools:
     """Return which of the wanted questions have a near-duplicate among the known ones."""
     own = np.array([_key(names[code]) for code in wanted], dtype=object)
-    found, vectors, keys = np.zeros(len(wanted), dtype=bool), _unit(encode([names[code] for code in wanted])), set(own)
+    similar, vectors, keys = np.zeros(len(wanted), dtype=bool), _unit(encode([names[code] for code in wanted])), set(own)
     pairs = [(code, key) for code in known.tolist() if (key := _key(names[code])) in keys]
     for start in range(0, len(pairs), _BLOCK):
-        part, others = zip(*pairs[start : start + _BLOCK], strict=True)
-        near = (vectors @ _unit(encode([names[code] for code in part])).T >= NEAR) & (own[:, None] == np.array(others, dtype=object))
-        found |= near.any(axis=1)
-    return found
+        block, signatures = zip(*pairs[start : start + _BLOCK], strict=True)
+        near = (vectors @ _unit(encode([names[code] for code in block])).T >= NEAR) & (own[:, None] == np.array(signatures, dtype=object))
+        similar |= near.any(axis=1)
+    return similar
 
 
 def _key(text: str) -> str:
@@ -285,14 +285,14 @@ def window_tests(table: pd.DataFrame, period: tuple[int, int], level: float, enc
     # Their mean is the direction, and the others are compared: a vector is closer to the mean of the sample that contains it.
     vectors = _vectors(table["query"].iloc[reference], encode)
     direction, compared = vectors[::2].mean(axis=0), vectors[1::2]
-    found, most = [], 0
+    tests, most = [], 0
     for end in range(period[1] + WEEK, until + 1, DAY):
         rows = _sample(questions, end - WEEK, end, _MOST)
         most = max(most, len(rows))
         if len(rows) >= FEWEST:
             test = drift_test(compared, _vectors(table["query"].iloc[rows], encode), direction, level, seed=end // DAY)
-            found.append(WindowTest(end, rows, test))
-    return found, "" if found else f"no week has questions of more than {plural(most, 'user')}, and a test needs {FEWEST}"
+            tests.append(WindowTest(end, rows, test))
+    return tests, "" if tests else f"no week has questions of more than {plural(most, 'user')}, and a test needs {FEWEST}"
 
 
 def _sample(questions: pd.DataFrame, start: int, end: int, most: int) -> Ints:

@@ -35,15 +35,15 @@ class Alert(BaseModel):
 
     def __str__(self) -> str:
         """Return the alert as one line, with visible control characters and without secrets."""
-        found, parts = self.first, [f"{self.status} {self.first.alert}: {self.first.about}"]
-        if found.value is not None:
-            bounds = "" if found.low is None or found.high is None else f" ({found.low:.3g} to {found.high:.3g})"
-            parts[0] += f": {found.value:.3g}{bounds}" + ("" if found.limit is None else f", limit {found.limit:.3g}")
-        parts.append(f"since {iso(found.since)}, raised {iso(found.raised)} after {counted(found)}")
-        parts += [f"began {began(found)} {found.change}"] if found.change else []
-        parts += [f"resolved {iso(found.resolved)}: {found.reason}"] if found.resolved else []
-        shown = [excerpt(one, _SHOWN_OF_ID) for one in found.evidence[:_SHOWN_IDS]]
-        more = len(found.evidence) - len(shown)
+        first, parts = self.first, [f"{self.status} {self.first.alert}: {self.first.about}"]
+        if first.value is not None:
+            bounds = "" if first.low is None or first.high is None else f" ({first.low:.3g} to {first.high:.3g})"
+            parts[0] += f": {first.value:.3g}{bounds}" + ("" if first.limit is None else f", limit {first.limit:.3g}")
+        parts.append(f"since {iso(first.since)}, raised {iso(first.raised)} after {counted(first)}")
+        parts += [f"began {began(first)} {first.change}"] if first.change else []
+        parts += [f"resolved {iso(first.resolved)}: {first.reason}"] if first.resolved else []
+        shown = [excerpt(one, _SHOWN_OF_ID) for one in first.evidence[:_SHOWN_IDS]]
+        more = len(first.evidence) - len(shown)
         parts += [f"see {', '.join(shown)}" + (f" and {more} more" if more else "")] if shown else []
         return printable_line("; ".join(parts))
 
@@ -64,16 +64,16 @@ def update(state: AlertState, watch: DetectedAlerts, settings: AlertSettings) ->
     """
     quiet, until = round(settings.quiet_days * DAY), watch.until
     before, alerts = {alert.id: alert.status for alert in state.alerts}, list(state.alerts)
-    for found in watch.raised:
-        place = next((place for place, alert in enumerate(alerts) if _same(alert.first, found, quiet)), None)
-        if place is None:
-            status: Literal["open", "resolved"] = "resolved" if found.resolved else "open"
-            alerts.append(Alert(id=f"{found.alert}-{iso(found.raised)}", status=status, first=found, shown=until))
+    for raised in watch.raised:
+        number = next((number for number, alert in enumerate(alerts) if _same(alert.first, raised, quiet)), None)
+        if number is None:
+            status: Literal["open", "resolved"] = "resolved" if raised.resolved else "open"
+            alerts.append(Alert(id=f"{raised.alert}-{iso(raised.raised)}", status=status, first=raised, shown=until))
         else:
-            alerts[place] = _ended(alerts[place], found.resolved, found.reason, until)
-    for place, alert in enumerate(alerts):
+            alerts[number] = _ended(alerts[number], raised.resolved, raised.reason, until)
+    for number, alert in enumerate(alerts):
         if alert.status != "resolved" and until - alert.shown > quiet:
-            alerts[place] = _ended(alert, until, "the log does not show it any more", alert.shown)
+            alerts[number] = _ended(alert, until, "the log does not show it any more", alert.shown)
     return AlertState(alerts=tuple(alerts)), tuple(alert for alert in alerts if before.get(alert.id) != alert.status)
 
 
@@ -94,7 +94,7 @@ def deliver(state: AlertState, channels: Mapping[str, Callable[[Alert], None]]) 
     """
     alerts, failures = list(state.alerts), []
     for name, send in channels.items():
-        for place, alert in enumerate(alerts):
+        for number, alert in enumerate(alerts):
             news = "resolved" if alert.status == "resolved" else "open"
             if alert.sent.get(name) == news:
                 continue
@@ -106,7 +106,7 @@ def deliver(state: AlertState, channels: Mapping[str, Callable[[Alert], None]]) 
                 if sum(failure.startswith(f"{name}: ") for failure in failures) >= _MOST_FAILURES:
                     break
             else:
-                alerts[place] = alert.model_copy(update={"sent": alert.sent | {name: news}})
+                alerts[number] = alert.model_copy(update={"sent": alert.sent | {name: news}})
     return AlertState(alerts=tuple(alerts)), tuple(failures)
 
 
@@ -133,9 +133,9 @@ def write_state(path: Path, state: AlertState) -> None:
     write_text(path, state.model_dump_json(indent=1) + "\n")
 
 
-def _same(known: RaisedAlert, found: RaisedAlert, quiet: int) -> bool:
-    overlaps = found.raised <= (known.resolved or _NEVER) + quiet and known.raised <= (found.resolved or _NEVER) + quiet
-    return known.alert == found.alert and overlaps
+def _same(known: RaisedAlert, raised: RaisedAlert, quiet: int) -> bool:
+    overlaps = raised.raised <= (known.resolved or _NEVER) + quiet and known.raised <= (raised.resolved or _NEVER) + quiet
+    return known.alert == raised.alert and overlaps
 
 
 def _ended(alert: Alert, resolved: int | None, reason: str, shown: int) -> Alert:

@@ -121,8 +121,8 @@ class _Exchange:
         """Set the fields in the request. Return whether it has a question."""
         with contained(partial(self._log.lose, "request")):  # no question, too long, or no JSON
             body = orjson.loads(self._bodies["http.request"][:COPIED_BYTES])
-            found = {name: text for name in ("query", "user", "session") if (text := _text(getattr(self._route, name), body)) is not None}
-            self.question.set(**{"query": found["query"], **found})
+            fields = {name: text for name in ("query", "user", "session") if (text := _text(getattr(self._route, name), body)) is not None}
+            self.question.set(**{"query": fields["query"], **fields})
             return True
         return False
 

@@ -185,7 +185,7 @@ def _result_fields(value: Any) -> dict[str, Any]:
         names = [name for name in SOURCES if not isinstance(value, str) and isinstance(read(value, name), list | tuple)]
         # Lists of a mapping are converted faster here.
         rest = (
-            {name: found for name, found in value.items() if name not in names and not isinstance(found, Iterator)}
+            {name: field_value for name, field_value in value.items() if name not in names and not isinstance(field_value, Iterator)}
             if isinstance(value, dict)
             else value
         )

@@ -265,21 +265,21 @@ def compact(folder: str | os.PathLike[str], *, idle_seconds: float = 60) -> Comp
     `QueryLog` holds an exclusive lock (flock) on its segment while it is open, which also ends when its process is killed. A segment is deleted when it is
     compacted, unless lines of it are left out: then it stays, and is not read any more. Raises InputError while another process compacts the folder.
     """
-    place = Path(folder)
+    root = Path(folder)
     try:
-        lock = FileLock(place / ".compaction.lock", timeout=0).acquire()
+        lock = FileLock(root / ".compaction.lock", timeout=0).acquire()
     except Timeout:
-        raise InputError(f"another process compacts {place}", "wait for its end") from None
+        raise InputError(f"another process compacts {root}", "wait for its end") from None
     written, skipped = list[Path](), list[Path]()
     with lock:
-        for leftover in place.glob(f".*{COMPACTED}.*.tmp"):
+        for leftover in root.glob(f".*{COMPACTED}.*.tmp"):
             leftover.unlink()
-        for segment in sorted(path for path in place.iterdir() if path.suffix == SEGMENT and not path.name.startswith(".")):
+        for segment in sorted(path for path in root.iterdir() if path.suffix == SEGMENT and not path.name.startswith(".")):
             try:
                 written += _compacted(segment, idle_seconds)
             except (OSError, ValueError, TypeError, KeyError):  # locked, changed, a link, or beside a damaged file: readers count it
                 skipped.append(segment)
-        sync(place)
+        sync(root)
     return Compaction(tuple(written), sum(pq.read_metadata(path).num_rows for path in written), tuple(skipped))
 
 

@@ -127,9 +127,9 @@ def _wrong(column: Any, right: Any) -> Bools:
 
 
 def _any(wrong: Bools, parents: Any, length: int) -> Bools:
-    found = np.zeros(length, dtype=bool)
-    found[parents[wrong]] = True
-    return found
+    marked = np.zeros(length, dtype=bool)
+    marked[parents[wrong]] = True
+    return marked
 
 
 def _empty(column: Any) -> Bools:

@@ -72,8 +72,8 @@ class LoggedQuestions:
         for _, part in parts:
             self.counts.add(part.counts)
         later = self._later_feedback(((file, part.feedback) for file, part in parts) if "feedback" in columns else ())
-        found = [*self._questions(((file, part.questions) for file, part in parts), columns, later)]
-        return pa.Table.from_batches(found, pa.schema([SCHEMA.field(name) for name in columns]))
+        batches = [*self._questions(((file, part.questions) for file, part in parts), columns, later)]
+        return pa.Table.from_batches(batches, pa.schema([SCHEMA.field(name) for name in columns]))
 
     def frame(self, columns: Sequence[str] = tuple(SCHEMA.names)) -> pd.DataFrame:
         """Return columns of all questions."""
@@ -196,12 +196,12 @@ def _end_with(parent: int) -> None:
 
 def _part(file: Path, columns: Sequence[str]) -> _FileRows:
     """Read a file. What is not needed any more is not sent to another process."""
-    part = _FileRows([], [], LogCounts())
-    for batch in file_batches(file, columns, part.counts):
-        part.questions.append(_rows_of_questions(batch))
+    rows = _FileRows([], [], LogCounts())
+    for batch in file_batches(file, columns, rows.counts):
+        rows.questions.append(_rows_of_questions(batch))
         if "feedback" in columns:
-            part.feedback.append(batch.filter(pc.is_null(batch.column("query"))).select(FEEDBACK_COLUMNS))
-    return part._replace(questions=pa.Table.from_batches(part.questions).combine_chunks().to_batches() if part.questions else [])
+            rows.feedback.append(batch.filter(pc.is_null(batch.column("query"))).select(FEEDBACK_COLUMNS))
+    return rows._replace(questions=pa.Table.from_batches(rows.questions).combine_chunks().to_batches() if rows.questions else [])
 
 
 def _rows_of_questions(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -216,21 +216,21 @@ def _lines_of(ids: Collection[str] | None) -> Callable[[bytes], bool]:
     known = {name.encode("utf-8", "surrogatepass") for name in ids}
 
     def possible(line: bytes) -> bool:
-        found = _ID.match(line)
+        match = _ID.match(line)
         # A name of a field can be escaped, or occur twice.
-        return not found or found[1] in known or line.count(b'"id"') > 1 or b"\\u00" in line
+        return not match or match[1] in known or line.count(b'"id"') > 1 or b"\\u00" in line
 
     return possible
 
 
 def _with_feedback(batch: pa.RecordBatch, later: Feedback, merged: set[str]) -> pa.RecordBatch:
     """Return a batch with the feedback that was logged later."""
-    keys = {place: key for place, key in enumerate(batch.column("id").to_pylist()) if key in later} if later else {}
+    keys = {row: key for row, key in enumerate(batch.column("id").to_pylist()) if key in later} if later else {}
     if not keys:
         return batch
     merged.update(keys.values())
     column = batch.column("feedback").to_pylist()
-    for place, key in keys.items():
-        column[place] = [*(column[place] or ()), *later[key]]
+    for row, key in keys.items():
+        column[row] = [*(column[row] or ()), *later[key]]
     field = SCHEMA.field("feedback")
     return batch.set_column(batch.schema.get_field_index("feedback"), field, pa.array(column, field.type))

@@ -49,9 +49,9 @@ def summarise(batches: Iterable[pa.RecordBatch]) -> pd.DataFrame:
     with Kish's effective number of questions, at most the number of conversations. Periods are the last day, `today`, and the `week` before it. Beyond the 1,000 largest groups, others are one. Memory is some 600
     bytes for each question.
     """
-    parts = [_numbers(batch) for batch in batches if len(batch)]
-    whole = pa.Table.from_batches(parts) if parts else pa.table({"day": pa.array([], pa.string())})
-    del parts
+    numeric = [_numbers(batch) for batch in batches if len(batch)]
+    whole = pa.Table.from_batches(numeric) if numeric else pa.table({"day": pa.array([], pa.string())})
+    del numeric
     table = whole.to_pandas(split_blocks=True, self_destruct=True)
     del whole
     days = pd.to_datetime(table["day"].replace("", None))
@@ -62,8 +62,8 @@ def summarise(batches: Iterable[pa.RecordBatch]) -> pd.DataFrame:
     for name in _GROUPS if len(table) else ():
         largest = table[name].value_counts().index[:_MOST_GROUPS]
         groups = table[name].where(table[name].isin(largest), OTHERS)
-        places = sorted(table.groupby(groups).indices.items())
-        rows += [(name, group, *row) for group, questions in places for row in _measures(table, questions)]
+        members = sorted(table.groupby(groups).indices.items())
+        rows += [(name, group, *row) for group, questions in members for row in _measures(table, questions)]
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 

@@ -112,10 +112,10 @@ def _records(file: Path, formats: set[str], left_out: Counter[str]) -> Iterator[
 
 def _files(path: Path, left_out: Counter[str]) -> list[Path]:
     if path.is_dir():
-        found = sorted(file for file in path.rglob("*") if file.suffix.lower() in _READ and file.is_file())
+        readable = sorted(file for file in path.rglob("*") if file.suffix.lower() in _READ and file.is_file())
         # A link could lead out of the folder.
-        left_out["a link"] += sum(file.is_symlink() for file in found)
-        return [file for file in found if not file.is_symlink()]
+        left_out["a link"] += sum(file.is_symlink() for file in readable)
+        return [file for file in readable if not file.is_symlink()]
     if not path.is_file():
         raise InputError(f"{path} is not a file or a folder", "correct the path")
     return [path]
@@ -237,7 +237,7 @@ def _row(trace: RecordedTrace, evaluations: Sequence[Mapping[str, Any]], left_ou
         "time": _time(root.start or min((step.start for step in trace.steps if step.start), default=0)),
         "query": trace.query,
         "rewritten": None if searched == trace.query else searched,
-        "hits": None if trace.hits is None else [_hit(hit, place) for hit, place in trace.hits],
+        "hits": None if trace.hits is None else [_hit(hit, hop) for hit, hop in trace.hits],
         "hops": list(map(_known, hops)) or None,
         "answer": shown(trace.answer),
         "error": printable(trace.error) or None,
@@ -245,7 +245,7 @@ def _row(trace: RecordedTrace, evaluations: Sequence[Mapping[str, Any]], left_ou
         **{name: _sum(map(_seconds, trace.of(kind))) for kind, name in _SECONDS.items()},
         "seconds": _total(trace),
         "versions": {name: text for step in reversed(_root_first(trace, trace.own)) for name, text in step.versions.items()},
-        **_judged([*(found for step in trace.steps for found in step.evaluations), *evaluations]),
+        **_judged([*(evaluation for step in trace.steps for evaluation in step.evaluations), *evaluations]),
         "trace_id": root.trace_id,
         "span_id": root.span_id,
     }
@@ -298,14 +298,14 @@ def _facts(trace: RecordedTrace) -> Row:
 def _judged(evaluations: Iterable[Mapping[str, Any]]) -> Row:
     """Return evaluations, each once, and the feedback of users, which tools record as scores too."""
     row: dict[str, dict[str, Row]] = {"evaluations": {}, "feedback": {}}
-    for found in map(dict, evaluations):
-        name = str(found.get("name", "")).lower().replace("-", "_")
+    for evaluation in map(dict, evaluations):
+        name = str(evaluation.get("name", "")).lower().replace("-", "_")
         if not name.startswith(_USER_SCORES):
-            row["evaluations"][repr(found)] = found
+            row["evaluations"][repr(evaluation)] = evaluation
             continue
-        score, thumb = found.get("score"), found.get("score") in (0, 1, -1)
-        said = {"kind": "thumb" if thumb else found["name"], "value": score if not thumb else 1 if score == 1 else -1}
-        row["feedback"][repr(found)] = _known({**said, "text": found.get("explanation") or found.get("label")})
+        score, thumb = evaluation.get("score"), evaluation.get("score") in (0, 1, -1)
+        said = {"kind": "thumb" if thumb else evaluation["name"], "value": score if not thumb else 1 if score == 1 else -1}
+        row["feedback"][repr(evaluation)] = _known({**said, "text": evaluation.get("explanation") or evaluation.get("label")})
     return {name: list(items.values()) for name, items in row.items() if items}
 
 
@@ -317,11 +317,11 @@ def _in_conversations(made: Iterable[tuple[Row, RecordedTrace]]) -> list[Row]:
     for row, trace in rows:
         if session := row.get("session"):
             conversations.setdefault(session, []).append(row)
-            evaluations.setdefault(session, []).extend(found for step in trace.steps for found in step.of_session)
+            evaluations.setdefault(session, []).extend(own for step in trace.steps for own in step.of_session)
             row["turn"] = len(conversations[session])
-    for session, found in evaluations.items():
+    for session, own in evaluations.items():
         last = conversations[session][-1]
-        for name, items in _judged(found).items():
+        for name, items in _judged(own).items():
             last[name] = [*last.get(name, ()), *items]
     return [row for row, _ in rows]
 
