@@ -82,7 +82,27 @@ def gate(
     """
     places = _places(folder, options)
     with _errors_shown(places if update_baseline is None else replace(places, summary=None, junit=None, annotations=False)):
-        _gate(folder, rules_file, update_baseline, more, places, options)
+        from workbench.results.run_tables import RunTables
+
+        run = RunTables.read(folder)
+        settings = _settings(run, rules_file, options)
+        if update_baseline is not None:
+            if len({path.resolve() for path in (folder, *more)}) <= len(more):
+                raise InputError("a run is given twice", "sweep again with --outputs AGAIN, and give its folder with --run")
+            _update(run, [RunTables.read(path) for path in more], settings, update_baseline)
+            return
+        if more:
+            raise InputError("--run adds a run to a baseline", "add --update-baseline FILE, or give one run only")
+        from workbench.gate.check import check_gate
+
+        for option, path in (("--baseline", settings.baseline), ("--release", settings.release)):
+            if path is not None and path.resolve() == folder.resolve():
+                raise InputError(f"{option} {path} is the run itself", "give the file or the run that it is compared with")
+        report = check_gate(run, settings, _second_runs(folder, run, settings, options))
+        if settings.stale is not None:
+            report = replace(report, notes=[*report.notes, _STALE])
+        _write(report, places)
+        sys.exit(0 if places.warn_undecided and report.exit_code == 4 else report.exit_code)
 
 
 def _places(folder: Path, options: Mapping[str, Any]) -> _Places:
@@ -90,37 +110,6 @@ def _places(folder: Path, options: Mapping[str, Any]) -> _Places:
     if shown is None:
         shown = os.environ.get("GITHUB_ACTIONS") == "true"
     return _Places(folder, options["summary"], options["junit"], shown, options["warn_undecided"])
-
-
-def _gate(
-    folder: Path,
-    rules_file: Path | None,
-    update_baseline: Path | None,
-    more: tuple[Path, ...],
-    places: _Places,
-    options: Mapping[str, Any],
-) -> None:
-    from workbench.results.run_tables import RunTables
-
-    run = RunTables.read(folder)
-    settings = _settings(run, rules_file, options)
-    if update_baseline is not None:
-        if len({path.resolve() for path in (folder, *more)}) <= len(more):
-            raise InputError("a run is given twice", "sweep again with --outputs AGAIN, and give its folder with --run")
-        _update(run, [RunTables.read(path) for path in more], settings, update_baseline)
-        return
-    if more:
-        raise InputError("--run adds a run to a baseline", "add --update-baseline FILE, or give one run only")
-    from workbench.gate.check import check_gate
-
-    for option, path in (("--baseline", settings.baseline), ("--release", settings.release)):
-        if path is not None and path.resolve() == folder.resolve():
-            raise InputError(f"{option} {path} is the run itself", "give the file or the run that it is compared with")
-    report = check_gate(run, settings, _second_runs(folder, run, settings, options))
-    if settings.stale is not None:
-        report = replace(report, notes=[*report.notes, _STALE])
-    _write(report, places)
-    sys.exit(0 if places.warn_undecided and report.exit_code == 4 else report.exit_code)
 
 
 @contextmanager
