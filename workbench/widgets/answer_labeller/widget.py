@@ -2,12 +2,8 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from functools import cached_property
 from pathlib import Path
 from typing import Any
-
-import anywidget
-import traitlets
 
 from workbench.analysis.judging.labels import METRICS_OF
 from workbench.api.arguments import require
@@ -15,14 +11,13 @@ from workbench.api.results import Results, opened
 from workbench.core.display import table_html
 from workbench.core.environment import login
 from workbench.core.formatting import listed, meant
-from workbench.errors import InputError, WorkbenchError, error_line
+from workbench.errors import InputError
 from workbench.labelling.answer_labelling import AnswerLabelling
 from workbench.results.judge_labels import LABELS_FILE
-from workbench.widgets.notebook_panel import NotebookPanel
+from workbench.widgets.labelling_panel import FOLDER, LabellingPane, LabellingPanel, joined
 
-_LABELLER = Path(__file__).parents[1] / "labeller"
 _SCRIPTS = (
-    *(_LABELLER / f"labeller_{name}.js" for name in ("parts", "connection", "opening")),
+    *(FOLDER / f"labeller_{name}.js" for name in ("parts", "connection", "opening")),
     Path(__file__).with_name("answer_labeller.js"),
 )
 _ASKED = {
@@ -33,78 +28,49 @@ _ASKED = {
 _MOST_QUESTIONS = 100_000
 
 
-class AnswerLabellerPane(anywidget.AnyWidget):
-    """The part of the labeller in the browser. It draws `state`, and sends what the person does."""
+class AnswerLabellerPane(LabellingPane):
+    """The pane of the labeller of claims and answers."""
 
-    _esm = "\n".join(script.read_text("utf-8") for script in _SCRIPTS)
-    _css = _LABELLER / "labeller.css"
-    state = traitlets.Dict().tag(sync=True)
-    # Whether a view has been in the window.
-    opened = traitlets.Bool(False).tag(sync=True)
+    _esm = joined(*_SCRIPTS)
 
 
-class AnswerLabeller(NotebookPanel):
+class AnswerLabeller(LabellingPanel):
     """The labeller of claims and answers, as `label_answers` returns it. `session` does everything without a screen."""
+
+    _writing = ("label", "undo")
 
     def __init__(self, session: AnswerLabelling, folder: Path) -> None:
         self.session = session
         self._folder = folder
-        self._drawings = 0
-        self._shown = self._drawn("Labels are saved at once.", False)
+        super().__init__("Labels are saved at once.")
 
-    @cached_property
-    def pane(self) -> AnswerLabellerPane:
-        """The widget, made on first use."""
-        pane = AnswerLabellerPane(state=self._shown)
-        pane.on_msg(lambda _, content, __: self.act(content))
-        return pane
-
-    def _built(self) -> AnswerLabellerPane:
-        return self.pane
-
-    @property
-    def state(self) -> dict[str, Any]:
-        """The values that the pane draws."""
-        return self._shown
+    def _new_pane(self) -> AnswerLabellerPane:
+        return AnswerLabellerPane(state=self.state)
 
     def act(self, content: Mapping[str, Any]) -> None:
-        """Do what a message of the view asks for, and draw the new state. An error is shown in its place, and nothing is lost.
-
-        A message that was sent from an earlier drawing is ignored: its item is no longer shown.
-        """
-        session, kind = self.session, content["kind"]
-        if content.get("drawing", self._drawings) != self._drawings:
-            self._draw(f"Ignored: a key that was pressed before this item was shown. {session.progress}.", True)
+        """Do what a message of the view asks for. One from an earlier drawing is ignored: its item is no longer shown."""
+        if content.get("drawing", self._drawings) == self._drawings:
+            super().act(content)
             return
-        try:
-            if kind == "label":
-                session.label("" if session.line.label == content["label"] else content["label"])
-            undone = session.undo() if kind == "undo" else None
-            if kind in ("previous", "next", "go", "open"):
-                session.refresh()
-                places = {"previous": session.place - 1, "next": session.place + 1, "go": int(content.get("place") or 0)}
-                session.go(places[kind]) if kind in places else session.go_to_open()
-            nothing = kind == "undo" and undone is None
-            message = "There is nothing to undo." if nothing else f"Saved: {session.progress}." if kind in ("label", "undo") else ""
-            error = False
-        except WorkbenchError as problem:
-            message, error = f"Not saved: {error_line(problem)}", True
-        except Exception as problem:  # in the callback of a message it would be lost, and the view would wait
-            message, error = f"Unexpected {error_line(problem)}. What is in the label file is kept; run the cell again.", True
-        self._draw(message, error)
-        if kind in ("label", "undo"):
-            self._renew()
+        self._draw(f"Ignored: a key that was pressed before this item was shown. {self.session.progress}.", True)
+        self.pane.state = self.state
 
-    def _draw(self, message: str, error: bool) -> None:
-        self._shown = self._drawn(message, error)
-        self.pane.state = self._shown
+    def _do(self, content: Mapping[str, Any]) -> str:
+        session, kind = self.session, content["kind"]
+        if kind == "label":
+            session.label("" if session.line.label == content["label"] else content["label"])
+        undone = session.undo() if kind == "undo" else None
+        if kind in ("previous", "next", "go", "open"):
+            session.refresh()
+            places = {"previous": session.place - 1, "next": session.place + 1, "go": int(content.get("place") or 0)}
+            session.go(places[kind]) if kind in places else session.go_to_open()
+        if kind == "undo" and undone is None:
+            return "There is nothing to undo."
+        return f"Saved: {session.progress}." if kind in self._writing else ""
 
     def _drawn(self, message: str, error: bool) -> dict[str, Any]:
         session, line = self.session, self.session.line
-        # Numbered, since a state that is equal to the last one would not be sent, and the view waits for it.
-        self._drawings += 1
         return {
-            "drawing": self._drawings,
             "place": session.place,
             "total": len(session.lines),
             "labelled": sum(bool(item.label) for item in session.lines),

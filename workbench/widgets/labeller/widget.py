@@ -2,27 +2,22 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
 from typing import Any
 
-import anywidget
 import pandas as pd
 import traitlets
 
 from workbench.core.display import excerpt, table_html
 from workbench.core.formatting import plural
-from workbench.errors import WorkbenchError, error_line
 from workbench.labelling.adjudication import NO_EVIDENCE, drafted_by, drafted_part
 from workbench.labelling.pooling import merged
 from workbench.labelling.session import LabelledEvidence, LabellingSession
 from workbench.records import Document, Span
-from workbench.widgets.notebook_panel import NotebookPanel
+from workbench.widgets.labelling_panel import FOLDER, LabellingPane, LabellingPanel, joined
 
 # The longest text that is drawn at once, and the most documents that a search lists.
 PART, FOUND = 40_000, 20
 _SHOWN_FAULTS = 50
-_FOLDER = Path(__file__).parent
 _PARTS = (
     "labeller_parts",
     "labeller_connection",
@@ -34,8 +29,6 @@ _PARTS = (
 )
 _COLUMNS = ("annotator", "query_id", "kind", "doc_id", "start", "end", "value", "text", "at")
 _SHOWN_LABELS = 100
-# What changes labels, and so the table that a saved notebook keeps.
-_WRITING = ("ask", "remove", "judge", "mark", "unmark", "answer", "take", "answerable", "accept", "rewrite", "undo")
 
 
 @dataclass
@@ -194,47 +187,31 @@ def _evidence(session: LabellingSession) -> dict[str, Any]:
     return {"evidence": rows, "numbers": sorted({mark.piece for mark in marks} - {NO_EVIDENCE})}
 
 
-class LabellerPane(anywidget.AnyWidget):
-    """The part of the labeller in the browser. It draws `state`, and sends what the person does."""
+class LabellerPane(LabellingPane):
+    """The pane of the labeller of a dataset."""
 
-    # One module in several files: a widget has no address from which its parts could be imported.
-    _esm = "\n".join((_FOLDER / f"{name}.js").read_text("utf-8") for name in _PARTS)
-    _css = _FOLDER / "labeller.css"
-    state = traitlets.Dict().tag(sync=True)
+    _esm = joined(*(FOLDER / f"{name}.js" for name in _PARTS))
     # What is typed and not saved, by question and field. The view writes it, and finds it again after a reload.
     drafts = traitlets.Dict().tag(sync=True)
-    # Whether a view has been in the window.
-    opened = traitlets.Bool(False).tag(sync=True)
 
 
-class Labeller(NotebookPanel):
+class Labeller(LabellingPanel):
     """The labeller, as `label` returns it. At the end of a notebook's cell it is displayed.
 
     `labels` is a DataFrame of the labels so far, and `session` does everything without a screen.
     """
+
+    _writing = ("ask", "remove", "judge", "mark", "unmark", "answer", "take", "answerable", "accept", "rewrite", "undo")
 
     def __init__(self, session: LabellingSession) -> None:
         self.session = session
         self._reading = DocumentView()
         self._open_first()
         skipped = f" {plural(len(session.faults), 'line')} of the file are skipped; see below." if session.faults else ""
-        self._drawings = 0
-        self._shown = self._drawn(f"Labels are saved at once.{skipped}", bool(session.faults))
+        super().__init__(f"Labels are saved at once.{skipped}", bool(session.faults))
 
-    @cached_property
-    def pane(self) -> LabellerPane:
-        """The widget, made on first use."""
-        pane = LabellerPane(state=self._shown)
-        pane.on_msg(lambda _, content, __: self.act(content))
-        return pane
-
-    def _built(self) -> LabellerPane:
-        return self.pane
-
-    @property
-    def state(self) -> dict[str, Any]:
-        """The values that the pane draws."""
-        return self._shown
+    def _new_pane(self) -> LabellerPane:
+        return LabellerPane(state=self.state)
 
     @property
     def labels(self) -> pd.DataFrame:
@@ -247,26 +224,12 @@ class Labeller(NotebookPanel):
         ]
         return pd.DataFrame(rows, columns=list(_COLUMNS))
 
-    def act(self, content: Mapping[str, Any]) -> None:
-        """Do what a message of the view asks for, and draw the new state. An error is shown in its place, and nothing is lost."""
-        try:
-            try:
-                done = self._actions()[content["kind"]](content)
-                message, error = self._saved_line() if done is None else done, False
-            except WorkbenchError as problem:
-                message, error = f"Not saved: {error_line(problem)}", True
-            self._shown = self._drawn(message, error)
-        except Exception as problem:  # in the callback of a message it would be lost, and the view would wait
-            message = f"Unexpected {error_line(problem)}. What is in the label file is kept; run the cell again."
-            self._shown = self._shown | {"drawing": self._drawings, "message": message, "error": True}
-        self.pane.state = self._shown
-        if content["kind"] in _WRITING:
-            self._renew()
+    def _do(self, content: Mapping[str, Any]) -> str:
+        done = self._actions()[content["kind"]](content)
+        return self._saved_line() if done is None else done
 
     def _drawn(self, message: str, error: bool) -> dict[str, Any]:
-        # Numbered, since a state that is equal to the last one would not be sent, and the view waits for it.
-        self._drawings += 1
-        return view_state(self.session, self._reading, message, error) | {"drawing": self._drawings}
+        return view_state(self.session, self._reading, message, error)
 
     def _actions(self) -> Mapping[str, Callable[[Mapping[str, Any]], str | None]]:
         session = self.session
