@@ -291,7 +291,14 @@ def read_baseline(path: Path, configuration: str = "") -> Baseline:
         name = known_configuration(run, configuration if configuration in run.names or not run.baseline else run.baseline, str(path))
         named = (run.manifest["experiment"].get("gate") or {}).get("compare") or [*map(str, default_subjects(run, name))]
         return replace(baseline_of([run], name, path, fewest=1), compared=[named] if isinstance(named, str) else named)
-    content = _json(path)
+    # A device has the size 0 and never ends.
+    if path.exists() and not path.is_file():
+        raise InputError(f"the baseline {path} is not a file", _FIX)
+    if not path.exists():
+        raise InputError(f"the baseline {path} does not exist", f"write it with workbench gate OUTPUT --update-baseline {path}")
+    if path.stat().st_size > _MOST_BYTES:
+        raise InputError(f"{path} has more than {_MOST_BYTES:,} bytes", _FIX)
+    content = read_json(path, "the baseline", _FIX)
     if not isinstance(content, dict):
         raise InputError(f"{path} is not a baseline: it contains no JSON object", _FIX)
     if "format" not in content:
@@ -333,17 +340,6 @@ def _plain(path: Path, content: Mapping[str, Any]) -> Baseline:
     if wrong := [name for name, value in means.items() if not abs(value) < LARGEST]:
         raise InputError(f"{path} is not a baseline: {wrong[0]!r:.80} is too large", _FIX)
     return Baseline(path, "", means, plain=True)
-
-
-def _json(path: Path) -> object:
-    # A device has the size 0 and never ends.
-    if path.exists() and not path.is_file():
-        raise InputError(f"the baseline {path} is not a file", _FIX)
-    if not path.exists():
-        raise InputError(f"the baseline {path} does not exist", f"write it with workbench gate OUTPUT --update-baseline {path}")
-    if path.stat().st_size > _MOST_BYTES:
-        raise InputError(f"{path} has more than {_MOST_BYTES:,} bytes", _FIX)
-    return read_json(path, "the baseline", _FIX)
 
 
 def question_prints(run: RunTables) -> dict[str, QuestionPrint]:

@@ -13,7 +13,7 @@ from workbench.analysis.values import clusters, slices
 from workbench.core.formatting import listed, meant, plural, share
 from workbench.errors import InputError
 from workbench.gate.rules import Subject
-from workbench.metrics.coverage import Bools, Floats
+from workbench.metrics.coverage import Bools
 from workbench.metrics.names import Metric
 from workbench.results.run_tables import RunTables
 from workbench.statistics.clusters import Clusters
@@ -69,24 +69,17 @@ class GatedConfiguration:
             self._require_whole(subject, rows)
         aligned, members = rows.reindex(self.run.questions["query_id"]), self.members(subject)
         values = np.where(members, aligned["value"].to_numpy(np.float64), np.nan)
+        whose = self.run.name if table is None else "the baseline"
         unscored = members & (aligned["state"] == "unscored").to_numpy(np.bool_)
         if np.isnan(values).all():
-            whose = self.run.name if table is None else "the baseline"
             conditions = sorted(set(self.table["condition"]))
             what = f"{subject}: {'no question has a value' if unscored.any() else 'it applies to no question'} in {whose}"
             raise InputError(what, f"conditions are {', '.join(conditions)}; look at metrics.parquet")
-        if beyond := self._beyond(subject, values):
-            raise InputError(
-                f"{subject}: {beyond:g} in {self.run.name if table is None else 'the baseline'} is no value of it", "write it again"
-            )
-        return Values(values, unscored)
-
-    def _beyond(self, subject: Subject, values: Floats) -> float | None:
-        """Return a value beyond the range of a metric, None without one."""
         low, high = (0.0, 1.0) if self.measure(subject).proportion else (-LARGEST, LARGEST)
-        known = values[~np.isnan(values)]
-        outside = known[(known < low - _ROUNDING) | (known > high + _ROUNDING)]
-        return float(outside[0]) if len(outside) else None
+        # No comparison with NaN is true.
+        if (beyond := (values < low - _ROUNDING) | (values > high + _ROUNDING)).any():
+            raise InputError(f"{subject}: {values[beyond][0]:g} in {whose} is no value of it", "write it again")
+        return Values(values, unscored)
 
     def require_same_scope(self, subject: Subject, table: pd.DataFrame, whose: str) -> None:
         """Raise InputError if a `table` of question values has none of a metric, or if the metric applies to other questions there than in this run.

@@ -284,14 +284,13 @@ def evaluation_events(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 def _record(row: Mapping[str, Any], evaluation: Mapping[str, Any]) -> dict[str, Any]:
     values = {"probability": row.get("probability"), **evaluation}
     pairs = {_ATTRIBUTES[name]: value for name, value in values.items() if name in _ATTRIBUTES and value is not None}
-    attributes = [{"key": key, "value": _value(value)} for key, value in {**pairs, "workbench.id": str(row["id"])}.items()]
+    attributes = [
+        {"key": key, "value": {"stringValue": value} if isinstance(value, str) else {"doubleValue": float(value)}}
+        for key, value in {**pairs, "workbench.id": str(row["id"])}.items()
+    ]
     record = {"timeUnixNano": str(nanoseconds(row.get("time"))), "severityNumber": _INFORMATION, "eventName": EVALUATION}
     try:
         ids = {"traceId": hex_id(row.get("trace_id")), "spanId": hex_id(row.get("span_id"), 8)}
     except ValueError:
         ids = {}
     return {**record, "attributes": attributes, **ids}
-
-
-def _value(value: Any) -> dict[str, Any]:
-    return {"stringValue": value} if isinstance(value, str) else {"doubleValue": float(value)}

@@ -217,7 +217,10 @@ def lost_results(table: pd.DataFrame, history: int, encode: Encode | None = None
     np.minimum.at(first, codes[empty == 0], rows[empty == 0])
     known = first[codes] < rows
     values = np.where(later & known & ~np.isnan(empty), empty, np.nan)
-    values[_without_first(first[codes], table["documents"].tolist(), values == 0)] = 1
+    # Those without a hit of the document that came first when the text had results.
+    documents, before = table["documents"].tolist(), first[codes]
+    asked = [(row, documents[row], documents[before[row]]) for row in np.flatnonzero(values == 0).tolist()]
+    values[[row for row, now, earlier in asked if now and earlier and earlier[0] not in now]] = 1
     wanted = pd.unique(codes[later & (empty == 1) & ~known])[::-1]
     compared = wanted[: MOST_COMPARED if encode else 0]
     if encode and len(compared):
@@ -225,12 +228,6 @@ def lost_results(table: pd.DataFrame, history: int, encode: Encode | None = None
         similar[compared] = _similar(compared, names, np.flatnonzero(first < history), encode)
         values[later & (empty == 1) & similar[codes]] = 1
     return LostResults(values, len(wanted) - len(compared))
-
-
-def _without_first(first: Ints, documents: Sequence[tuple[str, ...] | None], asked: Bools) -> list[int]:
-    """Return the asked rows without a hit of the first document of the row in which their text had results `first` (n)."""
-    rows = [(row, documents[row], documents[first[row]]) for row in np.flatnonzero(asked).tolist()]
-    return [row for row, now, before in rows if now and before and before[0] not in now]
 
 
 def _similar(wanted: Ints, names: NDArray[np.object_], known: Ints, encode: Encode) -> Bools:

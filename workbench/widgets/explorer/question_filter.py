@@ -67,7 +67,8 @@ def causes_between(run: RunTables, first: str, second: str) -> list[str]:
 
 def chosen_questions(run: RunTables, first: str, second: str, chosen: QuestionFilter) -> Bools:
     """Which questions pass the filter. Shape (questions,)."""
-    mask: Bools = _with_words(run, chosen.words) & slices(run)[chosen.slice]
+    words = chosen.words.casefold().split()
+    mask: Bools = np.array([all(word in text for word in words) for text in _folded(run)], dtype=np.bool_) & slices(run)[chosen.slice]
     if chosen.cause:
         pairs = zip(question_causes(run, first), question_causes(run, second), strict=True)
         mask &= np.array([chosen.cause in one | other for one, other in pairs], dtype=np.bool_)
@@ -103,12 +104,6 @@ def selection(run: RunTables, first: str, second: str, chosen: QuestionFilter) -
     table = table[chosen_questions(run, first, second, chosen)].reset_index(drop=True)
     table.attrs |= {"metric": metric, "first": first, "second": second}
     return table
-
-
-def _with_words(run: RunTables, words: str) -> Bools:
-    wanted = words.casefold().split()
-    texts = _folded(run)
-    return np.fromiter((all(word in text for word in wanted) for text in texts), dtype=np.bool_, count=len(texts))
 
 
 @lru_cache(maxsize=4)

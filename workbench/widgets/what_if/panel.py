@@ -65,7 +65,8 @@ class WhatIfPanel(NotebookPanel):
         """The ranking with its claim, and what could not be scored."""
         rows = [Row([Cell(cell) for cell in cells]) for cells in self._cells()]
         caption = f"{self.metric} on {self.slice} ({self.metric.meaning}); {self.table.attrs['claim']}"
-        missing = self._missing()
+        unscored = self.table[self.table["source"] == NONE].groupby("note", sort=False)["configuration"]
+        missing = [f"{plural(len(names), 'configuration')} without a value ({listed(list(names), 3)}): {note}" for note, names in unscored]
         return str(show(Table(caption, _COLUMNS, rows), Lines(missing) if missing else None)._repr_html_())
 
     def _cells(self) -> list[Sequence[str]]:
@@ -79,14 +80,6 @@ class WhatIfPanel(NotebookPanel):
                 str(row["note"]),
             )
             for row in self.table.astype({"clusters": object}).to_dict("records")
-        ]
-
-    def _missing(self) -> list[str]:
-        """Return a line for each reason why configurations have no value."""
-        missing = self.table[self.table["source"] == NONE]
-        return [
-            f"{plural(len(rows), 'configuration')} without a value ({listed(list(rows['configuration']), 3)}): {note}"
-            for note, rows in missing.groupby("note", sort=False)
         ]
 
     def _built(self) -> ipywidgets.DOMWidget:
@@ -106,7 +99,12 @@ class _WhatIfView:
         self.shown, self.error = (ipywidgets.HTML(layout={"width": WITHIN}) for _ in range(2))
         self.progress = ipywidgets.Label()
         panel.say = self._say
-        self._set(panel)
+        metric, known = panel.metric, [name for _, name in self._slices]
+        self.unit.value = _TOKENS if metric.tokens else _CHUNKS
+        self.at.max = _AT[self.unit.value][1]
+        self.at.min, self.at.value = 1, metric.tokens or metric.k or _AT[self.unit.value][0]
+        parts = [panel.slice] if panel.slice in known else [part for part in panel.slice.split("&") if part in known]
+        self.slice.value, self.within.value = [*parts, ALL, ALL][:2]
         for control in (self.name, self.unit, self.at, self.slice, self.within):
             control.observe(self._changed, "value")
         choice = ipywidgets.HBox([self.name, self.unit, self.at], layout=_ROW)
@@ -128,14 +126,6 @@ class _WhatIfView:
             (f"{name} ({plural(int(members.sum()), 'question')})", name)
             for name, members in self.panel.results.rescorer.stored.slices.items()
         ]
-
-    def _set(self, panel: WhatIfPanel) -> None:
-        metric, known = panel.metric, [name for _, name in self._slices]
-        self.unit.value = _TOKENS if metric.tokens else _CHUNKS
-        self.at.max = _AT[self.unit.value][1]
-        self.at.min, self.at.value = 1, metric.tokens or metric.k or _AT[self.unit.value][0]
-        parts = [panel.slice] if panel.slice in known else [part for part in panel.slice.split("&") if part in known]
-        self.slice.value, self.within.value = [*parts, ALL, ALL][:2]
 
     @property
     def _cut(self) -> str:
