@@ -13,9 +13,19 @@ from pydantic import BaseModel, ConfigDict, Field
 from workbench.analysis.passages import text_of
 from workbench.core.files import checked, read_json, write_text
 from workbench.core.fingerprint import fingerprint
-from workbench.core.formatting import listed, meant, plural, setting
+from workbench.core.formatting import listed, plural, setting
 from workbench.errors import InputError
-from workbench.gate.gated import COLUMNS, LARGEST, default_subjects, pooled, question_values, random_answers, random_parts, random_retrieval
+from workbench.gate.gated import (
+    COLUMNS,
+    LARGEST,
+    default_subjects,
+    known_configuration,
+    pooled,
+    question_values,
+    random_answers,
+    random_parts,
+    random_retrieval,
+)
 from workbench.metrics.names import Metric
 from workbench.results.run_tables import RETRIEVED, WHERE, RunTables
 
@@ -82,15 +92,6 @@ class Baseline:
     provenance: Sequence[Mapping[str, Any]] = ()
     compared: Sequence[str] = ()
     measurement: Mapping[str, Any] = field(default_factory=dict)
-
-
-def known_configuration(run: RunTables, name: str, where: str) -> str:
-    """Check that a run has a configuration. Raises InputError if it has not, or if it failed."""
-    if name in run.failures:
-        raise InputError(f"the configuration {name} of {where} failed: {run.failures[name]}", "sweep again after its cause is removed")
-    if name not in run.names:
-        raise InputError(f"{where} has no configuration {name!r}{meant(name, run.names)}", f"choose one of {listed(run.names)}")
-    return name
 
 
 def baseline_of(runs: Sequence[RunTables], configuration: str, path: Path = Path(), fewest: int = FEWEST_RUNS) -> Baseline:

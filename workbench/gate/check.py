@@ -16,13 +16,12 @@ from workbench.gate.baseline import (
     changed_settings,
     copied,
     differences,
-    known_configuration,
     measured_by,
     measurement,
     read_baseline,
 )
 from workbench.gate.comparisons import SecondRuns, baseline_result
-from workbench.gate.gated import GatedConfiguration, default_subjects, random_parts
+from workbench.gate.gated import GatedConfiguration, default_subjects, known_configuration, random_parts
 from workbench.gate.limits import floor_result, retrieval_results
 from workbench.gate.losses import lost_questions
 from workbench.gate.report import GateReport, RuleResult

@@ -125,6 +125,15 @@ class GatedConfiguration:
         return float(rows["attainable"].iloc[0]) if len(rows) else np.nan
 
 
+def known_configuration(run: RunTables, name: str, where: str) -> str:
+    """Check that a run has a configuration. Raises InputError if it has not, or if it failed."""
+    if name in run.failures:
+        raise InputError(f"the configuration {name} of {where} failed: {run.failures[name]}", "sweep again after its cause is removed")
+    if name not in run.names:
+        raise InputError(f"{where} has no configuration {name!r}{meant(name, run.names)}", f"choose one of {listed(run.names)}")
+    return name
+
+
 def default_subjects(run: RunTables, configuration: str) -> list[Subject]:
     """List the metrics to compare with a baseline by default: the primary one, and with answers the first metric of their content."""
     answers = answer_score(run)
