@@ -3,13 +3,14 @@
 import pickle
 from pathlib import Path
 
-from workbench.pipeline.context import RunContext, Workspace, memoised_by_run
+from workbench.core.memo import memoised
+from workbench.pipeline.context import RunContext, Workspace
 from workbench.records import Dataset, Document
 
 calls: list[int] = []
 
 
-@memoised_by_run(2)
+@memoised(2)
 def squared(run: RunContext, number: int) -> int:
     calls.append(number)
     return number**2 * len(run.dataset.documents)

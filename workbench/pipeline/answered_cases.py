@@ -9,13 +9,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from workbench.core.memo import memoised
 from workbench.embedding.embed import embed
 from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.judging.base import TASKS, Judgement, Task
 from workbench.metrics.case import AnswerJudgements, Answers, Case, Contexts, Judgements, VariantParts
 from workbench.metrics.inputs import Retrieved
 from workbench.pipeline.configuration import Configuration
-from workbench.pipeline.context import RunContext, memoised_by_run
+from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage_results import StageResults, result_id
 from workbench.pipeline.stored_answers import FAILED, OVERLAP, SUPPORT, answer_rows, outcomes_of, passages_of, trust_in
 from workbench.records import Variant
@@ -53,7 +54,7 @@ def _judged_results(
     return results.of("claims", variant), verdicts, judgements
 
 
-@memoised_by_run(_VARIANTS)
+@memoised(_VARIANTS)
 def _contexts(run: RunContext, entry: StoredResult) -> Contexts:
     queries = range(run.labels.queries)
     passages, about = passages_of(entry), entry.table("contexts").set_index("query").reindex(queries)
@@ -67,7 +68,7 @@ def _contexts(run: RunContext, entry: StoredResult) -> Contexts:
     )
 
 
-@memoised_by_run(_VARIANTS)
+@memoised(_VARIANTS)
 def _answers(
     run: RunContext, configuration: Configuration, contexts: StoredResult, answers: StoredResult, of_model: tuple[StoredResult, ...]
 ) -> Answers:
@@ -96,7 +97,7 @@ def _embedded(cache: VectorCache, texts: Sequence[str]) -> NDArray[np.float32]:
     return np.asarray(vectors / np.where(norms > 0, norms, 1), dtype=np.float32)
 
 
-@memoised_by_run(_VARIANTS)
+@memoised(_VARIANTS)
 def _judgements(
     run: RunContext,
     tested: StoredResult,

@@ -1,13 +1,11 @@
 """The run context of stages: a dataset, its metrics and the workspace for results."""
 
 import os
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from functools import cached_property, wraps
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Concatenate, Literal, ParamSpec, Self, TypeVar
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +13,7 @@ from numpy.typing import NDArray
 from workbench.answering.base import AnswerResources
 from workbench.core.files import require_folder
 from workbench.core.fingerprint import fingerprint
+from workbench.core.memo import Memo
 from workbench.datasets.checks import corpus_fingerprint
 from workbench.datasets.filters import matches
 from workbench.embedding.base import Usage
@@ -32,9 +31,6 @@ from workbench.storage.call_cache import CallCache
 from workbench.storage.remote_store import RemoteStore, is_url, mirror_of
 from workbench.storage.result_store import Store, StoredResult
 from workbench.storage.vector_cache import VectorCache
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -98,29 +94,6 @@ class Workspace:
         return self.outputs / ".indexes"
 
 
-class RunMemo:
-    """Values that several results of a run are made from, by the function that made them and its arguments. Threads share it."""
-
-    def __init__(self) -> None:
-        self._values: dict[str, OrderedDict[Hashable, Any]] = {}
-        self._guard = threading.Lock()
-
-    def value(self, function: str, arguments: Hashable, make: Callable[[], T], most: int) -> T:
-        """Return the value of a function for its arguments, made if it is not among the `most` latest of the function."""
-        with self._guard:
-            values = self._values.setdefault(function, OrderedDict())
-            if arguments in values:
-                values.move_to_end(arguments)
-                known: T = values[arguments]
-                return known
-        made = make()
-        with self._guard:
-            values[arguments] = made
-            while len(values) > most:
-                values.popitem(last=False)
-        return made
-
-
 @dataclass(frozen=True, eq=False)
 class RunContext:
     """A dataset and its metrics in a workspace: everything needed to run a configuration.
@@ -129,7 +102,7 @@ class RunContext:
     `indexed` no Chroma index is built or measured. Without a `primary` metric, results are not explained. `average` counts equally in means.
     Without `allow_code`, configurations that name functions have no keys and so no results. `variants` are the conditions, perturbations
     and repeats of answers, and `limits` those of their calls. `slices` are crossed, each of several fields.
-    Answers are judged by those of `judging`, None without answers. `memo` has the latest values of functions that are `memoised_by_run`.
+    Answers are judged by those of `judging`, None without answers. `memo` has the latest values of functions that are `memoised`.
     """
 
     workspace: Workspace
@@ -145,7 +118,7 @@ class RunContext:
     limits: CallLimits = field(default_factory=CallLimits)
     slices: tuple[tuple[str, ...], ...] = ()
     judging: Judging | None = None
-    memo: RunMemo = field(default_factory=RunMemo, init=False, repr=False)
+    memo: Memo = field(default_factory=Memo, init=False, repr=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Another process derives its own tables from the dataset.
@@ -248,17 +221,3 @@ class RunContext:
     def chunks(self, entry: StoredResult) -> Chunks:
         """Return the chunks of a finished stage `chunks`, creating each record on access."""
         return Chunks(self.dataset.documents, entry.table("chunks"))
-
-
-def memoised_by_run(most: int) -> Callable[[Callable[Concatenate[RunContext, P], T]], Callable[Concatenate[RunContext, P], T]]:
-    """Keep the `most` latest values of a function in the memo of the run, which is its first argument."""
-
-    def decorate(function: Callable[Concatenate[RunContext, P], T]) -> Callable[Concatenate[RunContext, P], T]:
-        @wraps(function)
-        def memoised(run: RunContext, /, *arguments: P.args, **options: P.kwargs) -> T:
-            name = f"{function.__module__}.{function.__qualname__}"
-            return run.memo.value(name, (arguments, *options.items()), lambda: function(run, *arguments, **options), most)
-
-        return memoised
-
-    return decorate

@@ -10,6 +10,7 @@ import pandas as pd
 
 from workbench.context.packing import BudgetCut, pack
 from workbench.core.formatting import in_words
+from workbench.core.memo import memoised
 from workbench.embedding.base import NO_WINDOW
 from workbench.metrics.case import Case
 from workbench.metrics.evaluate import document_depths
@@ -17,7 +18,7 @@ from workbench.metrics.inputs import Retrieved
 from workbench.models.tokenizers import Ints
 from workbench.pipeline.chunk_table import slice_numbers
 from workbench.pipeline.configuration import Configuration
-from workbench.pipeline.context import RunContext, memoised_by_run
+from workbench.pipeline.context import RunContext
 from workbench.records import Variant
 from workbench.retrieval.rank import Floats
 from workbench.storage.result_store import StoredResult
@@ -151,6 +152,6 @@ def ranking_case(results: StageResults, search: str = "") -> Case:
     return _case(results.run, results.configuration, results.entry("chunks"), results.final_hits, search)
 
 
-@memoised_by_run(2)
+@memoised(2)
 def _case(run: RunContext, configuration: Configuration, chunks: StoredResult, hits: StoredResult, search: str) -> Case:
     return Case(run.labels, retrieved(configuration, chunks, hits, search), run.spans, document_depths(run.metrics))

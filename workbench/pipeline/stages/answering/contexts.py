@@ -17,13 +17,14 @@ from workbench.context.contexts import ContextBuilder, ContextOutcome
 from workbench.context.delivered_slices import DeliveredSlices
 from workbench.context.question_labels import QuestionLabels, passage_of, question_labels
 from workbench.core.fingerprint import fingerprint
+from workbench.core.memo import memoised
 from workbench.errors import InputError, RunError
 from workbench.metrics.case import Case
 from workbench.metrics.delivery import delivered
 from workbench.models.tokenizers import BUDGET_VOCABULARY, tokenised, vocabulary_digest
 from workbench.perturb.planting import attack_texts, plant
 from workbench.pipeline.configuration import Configuration
-from workbench.pipeline.context import RunContext, memoised_by_run
+from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Identity, Inputs, Node, Stage
 from workbench.pipeline.stage_results import retrieved
 from workbench.pipeline.target_tables import RETURNED
@@ -127,7 +128,7 @@ def _generator(configuration: Configuration) -> Generator:
     return configuration.answering
 
 
-@memoised_by_run(8)
+@memoised(8)
 def _overheads(run: RunContext, generator: Generator) -> tuple[list[int], list[int]]:
     """Return the tokens of each question's prompt without passages, and those around each of the first passages."""
     prompts = [generator.overhead(query.text) for query in run.dataset.queries]
@@ -154,7 +155,7 @@ def _maker(inputs: Inputs) -> ContextBuilder:
     )
 
 
-@memoised_by_run(2)
+@memoised(2)
 def _labels(run: RunContext) -> list[QuestionLabels]:
     """Return the labels of each question, of documents that its filter allows."""
     labels = question_labels(run.dataset, [(query.answer, *query.answer_variants) for query in run.dataset.queries])
@@ -162,13 +163,13 @@ def _labels(run: RunContext) -> list[QuestionLabels]:
     return [each if mask is None else each.within(set(run.doc_ids[mask])) for each, mask in zip(labels, allowed, strict=True)]
 
 
-@memoised_by_run(2)
+@memoised(2)
 def _slices(run: RunContext, chunks: StoredResult | None) -> DeliveredSlices:
     empty = pd.DataFrame(columns=["doc", "delivered_start", "delivered_end"], dtype="int64")
     return DeliveredSlices.of(run.dataset.documents, chunks.table("chunks") if chunks else empty)
 
 
-@memoised_by_run(2)
+@memoised(2)
 def _ranking(run: RunContext, configuration: Configuration, chunks: StoredResult, hits: StoredResult) -> list[list[Passage]]:
     """Return the passages that retrieval delivers for each question, from which several conditions start."""
     case = Case(run.labels, retrieved(configuration, chunks, hits), run.spans)

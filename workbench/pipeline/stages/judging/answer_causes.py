@@ -13,10 +13,11 @@ from workbench.attribution.evidence_state import embedded_extent
 from workbench.context.conditions import RETRIEVED
 from workbench.context.question_labels import QuestionLabels, question_labels
 from workbench.core.formatting import encodable
+from workbench.core.memo import memoised
 from workbench.core.words import VERSION
 from workbench.metrics.case import Case
 from workbench.pipeline.answered_cases import answered_case
-from workbench.pipeline.context import RunContext, memoised_by_run
+from workbench.pipeline.context import RunContext
 from workbench.pipeline.stage import Identity, Inputs, Node, TableMakers
 from workbench.pipeline.stage_results import StageResults, ranking_case
 from workbench.pipeline.stages.judging.judged_stage import JudgingStage
@@ -155,6 +156,6 @@ def _evidence(inputs: Inputs) -> ContextEvidence:
     return ContextEvidence.of(case, configuration.delivery(run.primary), extent, _labels(run), run.dataset.documents)
 
 
-@memoised_by_run(2)
+@memoised(2)
 def _labels(run: RunContext) -> list[QuestionLabels]:
     return question_labels(run.dataset, [expected_answers(query) for query in run.dataset.queries])
