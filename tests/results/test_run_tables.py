@@ -5,6 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from workbench.analysis.findings import findings
 from workbench.errors import InputError
 from workbench.execution.local import Outcome
 from workbench.results.run_tables import RunTables, read_table
@@ -105,3 +106,10 @@ def test_what_a_run_found_is_the_same_in_another_commit_and_another_with_other_s
     assert RunTables.read(copied).digest() == run.digest()
     path.write_text(json.dumps(manifest | {"seeds": {"ties": 1}}))
     assert RunTables.read(copied).digest() != run.digest()
+
+
+def test_values_derived_from_a_run_belong_to_it_and_its_views(few: Outcome) -> None:
+    first, second = RunTables.read(few.folder), RunTables.read(few.folder)
+    assert findings(first) is findings(first)
+    assert findings(RunTables.view(first, few.folder)) is findings(first)
+    assert findings(second) is not findings(first)

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +12,7 @@ from workbench.analysis.standings import Mean, mean_of, standings
 from workbench.analysis.values import clusters, places
 from workbench.context.conditions import CLEAN_TWINS, CONDITIONS, GOLD_DISTRACTORS, RETRIEVED
 from workbench.core.formatting import listed, meant
+from workbench.core.memo import memoised
 from workbench.errors import InputError
 from workbench.llm.replies.answers import REASONING_ALONE
 from workbench.metrics.coverage import Bools, Floats, Ints
@@ -30,20 +30,20 @@ _FEW = 0.05
 _MOST_REASONS = 2
 
 
-@lru_cache(maxsize=4)
+@memoised(1)
 def answering(run: RunTables) -> tuple[str, ...]:
     """Return the finished configurations that have answers, in the order of the ranking, then those that are not ranked."""
     present = set(run.answers["configuration"])
     return tuple(standing.name for standing in standings(run).finished if standing.name in present)
 
 
-@lru_cache(maxsize=64)
+@memoised(64)
 def answers_of(run: RunTables, configuration: str) -> pd.DataFrame:
     """Return a configuration's rows of `answers`. Callers must not change them."""
     return run.of("answers", configuration)
 
 
-@lru_cache(maxsize=64)
+@memoised(64)
 def is_verbatim(run: RunTables, configuration: str) -> bool:
     """Check that the answers are copied from the context, so that they can neither be unfaithful nor obey it."""
     return bool((run.of("queries", configuration)["reason"] == VERBATIM).any())
@@ -113,7 +113,7 @@ def refusals_in(run: RunTables, configuration: str, questions: Bools, condition:
     return Refusals(int(refused[questions].sum()), int(given[questions].sum()))
 
 
-@lru_cache(maxsize=64)
+@memoised(64)
 def refused_answers(run: RunTables, configuration: str, condition: str, perturbation: str = "") -> tuple[Ints, Ints]:
     """Count the refused and the given answers to each question in a condition, of all repeats. Both have the shape (questions,)."""
     rows = answers_of(run, configuration)
@@ -123,7 +123,7 @@ def refused_answers(run: RunTables, configuration: str, condition: str, perturba
     return np.bincount(refused, minlength=size), np.bincount(asked, minlength=size)
 
 
-@lru_cache(maxsize=64)
+@memoised(64)
 def _repeats(run: RunTables, configuration: str, metric: str) -> dict[tuple[str, str, int], Floats]:
     """The values of each condition, perturbation and repeat. Shape (questions,) each."""
     table = run.of("queries", configuration)
@@ -164,7 +164,7 @@ def answer_score(run: RunTables) -> Metric | None:
     return next(iter(comparing), None)
 
 
-@lru_cache(maxsize=64)
+@memoised(64)
 def condition_scores(run: RunTables, configuration: str) -> tuple[ConditionScore, ...]:
     """Return a row for each condition of a configuration's answers, in the order of `CONDITIONS`."""
     measure, scores, by_order = answer_score(run), run.of("queries", configuration), list[ConditionScore]()
@@ -195,7 +195,7 @@ def condition_mean(run: RunTables, configuration: str, metric: str, condition: s
     return _means(run).get((configuration, condition, metric))
 
 
-@lru_cache(maxsize=4)
+@memoised(1)
 def _means(run: RunTables) -> Mapping[tuple[str, str, str], Mean]:
     answers = [name for name, measure in run.measures.items() if measure.of_answers]
     table = run.metrics

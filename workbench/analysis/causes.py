@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +16,7 @@ from workbench.attribution import causes
 from workbench.attribution.answer_causes import ATTRIBUTED
 from workbench.attribution.causes import CAUSE_NAMES, CAUSES, EVIDENCE_CAUSES, Cause
 from workbench.context.conditions import CONDITIONS, RETRIEVED
+from workbench.core.memo import memoised
 from workbench.results.run_tables import RunTables
 from workbench.statistics.intervals import Interval
 
@@ -50,7 +50,7 @@ def missed_evidence(run: RunTables, configuration: str) -> pd.DataFrame:
     return rows[rows["subject"] == "evidence"].reset_index(drop=True)
 
 
-@lru_cache(maxsize=64)
+@memoised(64)
 def causes_by_query(run: RunTables, configuration: str) -> NDArray[np.object_]:
     """The earliest cause of each query's misses. Shape (queries,), an empty string for a query that misses nothing."""
     misses = missed_evidence(run, configuration)
@@ -152,7 +152,7 @@ def failed_answers(run: RunTables, configuration: str) -> pd.DataFrame:
     return rows[rows["subject"] == "answer"].reset_index(drop=True)
 
 
-@lru_cache(maxsize=256)
+@memoised(256)
 def failures_of(run: RunTables, configuration: str, condition: str = RETRIEVED) -> FailureCauses | None:
     """Count the causes of a configuration's failed answers in a condition. None if they were not examined. Repeats count as answers."""
     if condition not in attributed_conditions(run) or configuration not in answering(run):

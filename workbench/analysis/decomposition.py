@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from workbench.analysis.answer_values import (
 )
 from workbench.analysis.values import clusters
 from workbench.context.conditions import GOLD, GOLD_DISTRACTORS, NONE, RETRIEVED
+from workbench.core.memo import memoised
 from workbench.errors import InputError
 from workbench.metrics.coverage import Floats
 from workbench.results.run_tables import RunTables
@@ -154,7 +154,7 @@ def _losses(run: RunTables, configuration: str, metric: str, clean: Floats) -> I
         )
 
 
-@lru_cache(maxsize=64)
+@memoised(64)
 def decomposition_of(run: RunTables, configuration: str, metric: str = "") -> Decomposition | None:
     """Decompose a metric of a configuration's answers, by default the answer score. None without a score with the evidence alone."""
     name = metric or str(answer_score(run) or "")

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 from workbench.analysis.causes import FailureSummary, faults_of
@@ -10,6 +10,7 @@ from workbench.analysis.frontier import Cost, CostedConfiguration, cheaper, fron
 from workbench.analysis.pairwise import Contrast, contrast
 from workbench.analysis.standings import Standing, Standings, standings, verdict_of
 from workbench.analysis.values import detail
+from workbench.core.memo import memoised
 from workbench.results.run_tables import RunTables
 from workbench.statistics.comparison import Bounds, Comparison, judged_bounds
 from workbench.statistics.screening import ScreenedConfiguration, Screening
@@ -138,7 +139,7 @@ class Findings(RunTables):
         return _oriented(next((row for row in pairs if {row.a, row.b} == {name, other}), None), name)
 
 
-@lru_cache(maxsize=4)
+@memoised(1)
 def findings(run: RunTables) -> Findings:
     """Return a finished run with its conclusions. Cached for the last few runs because every view reads them."""
     return Findings.view(run, run.folder)

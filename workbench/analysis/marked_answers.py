@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -17,6 +16,7 @@ from workbench.analysis.passages import Excerpt, Mark, Piece, Stretch, disjoint,
 from workbench.context.conditions import CONDITIONS, GOLD, PERTURBATIONS, RETRIEVED
 from workbench.core.fingerprint import fingerprint
 from workbench.core.formatting import meant, number
+from workbench.core.memo import memoised
 from workbench.errors import InputError
 from workbench.metrics.coverage import Floats
 from workbench.records import Answer, Claim, Variant
@@ -93,7 +93,7 @@ def _all_claims(run: RunTables, configuration: str) -> list[ShownClaim]:
     return [claim for (name, _, repeat, _), answer in found.items() if name == RETRIEVED and not repeat for claim in answer.claims]
 
 
-@lru_cache(maxsize=8)
+@memoised(8)
 def _by_answer(run: RunTables, configuration: str) -> Mapping[AnswerKey, ShownClaims]:
     answers: dict[AnswerKey, list[Mapping[Any, Any]]] = {}
     for row in run.of("claims", configuration).sort_values("number", kind="stable").to_dict("records"):
@@ -292,7 +292,7 @@ def _reading_order(row: dict[Any, Any]) -> tuple[int, int]:
     return CONDITIONS.index(row["condition"]), families.index(row["variant"])
 
 
-@lru_cache(maxsize=64)
+@memoised(64)
 def _losses(run: RunTables, configuration: str) -> tuple[Floats, list[str]]:
     """The largest loss of each question and its cause. Shape (questions,)."""
     metric = str(answer_score(run) or "")
@@ -367,7 +367,7 @@ def _planted(original: str, text: str) -> list[Stretch]:
     return [(high - len(text[low:high].lstrip()), high, "planted") for low, high in places]
 
 
-@lru_cache(maxsize=4)
+@memoised(1)
 def _evidence(run: RunTables) -> dict[str, list[tuple[str, int, int]]]:
     spans: dict[str, list[tuple[str, int, int]]] = {}
     columns = (run.evidence[name].tolist() for name in ("query_id", "doc_id", "start", "end"))

@@ -4,7 +4,6 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +13,7 @@ from workbench.analysis.frontier import DRIFT, CostRange, timings_of
 from workbench.analysis.standings import value_bounds, verdict_of
 from workbench.analysis.values import clusters, per_query
 from workbench.core.formatting import plural, setting
+from workbench.core.memo import memoised
 from workbench.metrics.coverage import Floats
 from workbench.results.run_tables import RunTables
 from workbench.statistics.comparison import paired_difference, paired_differences
@@ -126,7 +126,7 @@ class Contrasted(NamedTuple):
     possible: int
 
 
-@lru_cache(maxsize=4)
+@memoised(1)
 def parts(run: RunTables) -> tuple[PartEffect, ...]:
     """Estimate the effects of all stages that vary, on the configurations that the verdict ranks.
 
@@ -176,7 +176,7 @@ def alternatives(run: RunTables) -> Mapping[str, tuple[Alternative, ...]]:
     return varying
 
 
-@lru_cache(maxsize=4)
+@memoised(1)
 def _settings(run: RunTables) -> Mapping[str, Mapping[str, Any]]:
     """The settings of each configuration by stage, without targets, whose parts are not known.
 
@@ -192,7 +192,7 @@ def _settings(run: RunTables) -> Mapping[str, Mapping[str, Any]]:
     return settings
 
 
-@lru_cache(maxsize=4)
+@memoised(1)
 def contrasts_of(run: RunTables) -> tuple[Contrasted, ...]:
     """The alternatives that are compared, also those of which no matched pair can be ranked."""
     verdict, metric, contrasts = verdict_of(run), str(run.primary), []

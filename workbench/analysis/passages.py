@@ -3,9 +3,9 @@
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal, NamedTuple
 
+from workbench.core.memo import memoised
 from workbench.errors import InputError
 from workbench.results.run_tables import RunTables
 
@@ -57,7 +57,7 @@ def text_of(run: RunTables, doc_id: str, start: int, end: int) -> str:
     return passage_of(run, doc_id, start, end)[start:end]
 
 
-@lru_cache(maxsize=4)
+@memoised(1)
 def _by_document(run: RunTables) -> Mapping[str, list[Excerpt]]:
     passages: dict[str, list[Excerpt]] = {}
     for doc_id, start, text in run.passages.sort_values(["doc_id", "start"])[["doc_id", "start", "text"]].itertuples(index=False):

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import pandas as pd
 
 from workbench.analysis.values import clusters, per_query, unscored_queries
 from workbench.core.formatting import number
+from workbench.core.memo import memoised
 from workbench.metrics.coverage import Floats
 from workbench.metrics.names import Metric
 from workbench.results.run_tables import RETRIEVED, RunTables
@@ -86,7 +87,7 @@ def standing_of(run: RunTables, configuration: str) -> Standing:
     return Standing(configuration, means, run.facts[configuration])
 
 
-@lru_cache(maxsize=4)
+@memoised(1)
 def verdict_of(run: RunTables) -> Verdict | None:
     """The verdict on the configurations whose chunks all fit their embedder's window and that are covered. None if none of them has a score.
 
@@ -155,7 +156,7 @@ def slice_means(run: RunTables, configuration: str) -> pd.DataFrame:
     return rows[(rows["metric"] == str(run.primary)) & (rows["condition"] == RETRIEVED)].set_index("slice")
 
 
-@lru_cache(maxsize=4)
+@memoised(1)
 def _means(run: RunTables) -> dict[str, dict[str, Mean]]:
     table = run.metrics
     means: dict[str, dict[str, Mean]] = {}

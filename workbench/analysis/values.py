@@ -3,12 +3,12 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from workbench.core.memo import memoised
 from workbench.metrics.coverage import Bools, Floats, Ints
 from workbench.records import is_draft
 from workbench.results.run_tables import RETRIEVED, RunTables, retrieved_values
@@ -46,7 +46,7 @@ def detail(run: RunTables, configuration: str, name: str) -> Floats:
     return rows[name].reindex(run.questions["query_id"]).to_numpy(np.float64)
 
 
-@lru_cache(maxsize=4)
+@memoised(1)
 def clusters(run: RunTables) -> Clusters:
     """The source documents of each question, since questions on one document are not independent. Shape (queries,).
 
@@ -55,13 +55,13 @@ def clusters(run: RunTables) -> Clusters:
     return replace(weighted(Clusters.of_table(run.questions), run.average), tested=not any(map(is_draft, metadata(run))))
 
 
-@lru_cache(maxsize=4)
+@memoised(1)
 def metadata(run: RunTables) -> Sequence[Mapping[str, Any]]:
     """The metadata of each question, whose fields define the slices."""
     return [json.loads(text) for text in run.questions["metadata"]]
 
 
-@lru_cache(maxsize=4)
+@memoised(1)
 def slices(run: RunTables) -> Mapping[str, Bools]:
     """Boolean masks of `all` and of every slice, crossed ones last. Shape (queries,)."""
     return query_slices(metadata(run), len(run.questions), run.manifest["experiment"].get("slices", ()))
@@ -103,7 +103,7 @@ def places(run: RunTables, query_ids: "pd.Series[str]") -> Ints:
     return positions
 
 
-@lru_cache(maxsize=4)
+@memoised(1)
 def _values(run: RunTables) -> dict[tuple[str, str], Floats]:
     table = retrieved_values(run.queries)
     query, value = places(run, table["query_id"]), table["value"].to_numpy(np.float64)

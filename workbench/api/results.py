@@ -101,7 +101,7 @@ class Results(RunTables):
         **dict.fromkeys(("load", "open", "from_path"), "wb.load(path)"),
     }
 
-    unlisted: ClassVar[frozenset[str]] = frozenset({*vars(RunTables), "manifest", "sources"}) - {"failures", "folder", "name"}
+    unlisted: ClassVar[frozenset[str]] = frozenset({*vars(RunTables), "manifest", "memo", "sources"}) - {"failures", "folder", "name"}
 
     metrics = PublicTable("metrics")
     queries = PublicTable("queries")

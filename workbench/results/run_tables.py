@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from workbench.core.files import checked, parsed_json, read_regular, table_fault, write_atomically, write_text
 from workbench.core.fingerprint import fingerprint
 from workbench.core.formatting import meant
+from workbench.core.memo import Memo
 from workbench.errors import InputError
 from workbench.guessed_names import AdvisedNames
 from workbench.metrics.names import Metric
@@ -75,6 +76,7 @@ class RunTables(AdvisedNames):
     folder: Path = Path()
     _made: dict[str, pd.DataFrame] = field(default_factory=dict, init=False, repr=False)
     _parts: dict[tuple[str, str], pd.DataFrame] = field(default_factory=dict, init=False, repr=False)
+    memo: Memo = field(default_factory=Memo, init=False, repr=False)
 
     @classmethod
     def read(cls, folder: str | Path) -> Self:
@@ -105,17 +107,10 @@ class RunTables(AdvisedNames):
 
     @classmethod
     def view(cls, run: "RunTables", folder: Path) -> Self:
-        """Return a run as a value of this class. Both share the tables that either has loaded."""
+        """Return a run as a value of this class. Both share the tables that either has loaded, and the values that were computed from them."""
         made = cls(run.manifest, run.sources, folder)
-        vars(made).update(_made=run._made, _parts=run._parts)
+        vars(made).update(_made=run._made, _parts=run._parts, memo=run.memo)
         return made
-
-    def __eq__(self, other: object) -> bool:
-        """Views of one run are equal, so that results are computed once for all of them."""
-        return isinstance(other, RunTables) and self._made is other._made
-
-    def __hash__(self) -> int:
-        return id(self._made)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"

@@ -4,7 +4,6 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import pandas as pd
 from workbench.analysis.judging.labels import METRICS_OF, YES, LabelledRun, item_weights, judge_of, labelled_run
 from workbench.analysis.values import clusters, places
 from workbench.core.formatting import aligned, interval, listed, number, plural
+from workbench.core.memo import memoised
 from workbench.errors import InputError
 from workbench.judging.base import TASKS, Task
 from workbench.metrics.coverage import Floats
@@ -301,7 +301,7 @@ def has_judges(run: RunTables) -> bool:
     return bool(run.judging) and len(run.answers) > 0
 
 
-@lru_cache(maxsize=4)
+@memoised(1)
 def judge_trust(run: RunTables) -> tuple[JudgeTrust, ...]:
     """Return the judge of each task of a run, in the order of the tasks. Empty without judges."""
     rows, trusts = {str(row["task"]): row for row in run.judges.to_dict("records")}, []

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -12,6 +11,7 @@ import pandas as pd
 from workbench.analysis.passages import text_of
 from workbench.analysis.values import clusters, places
 from workbench.core.fingerprint import fingerprint
+from workbench.core.memo import memoised
 from workbench.errors import InputError
 from workbench.metrics.coverage import Floats
 from workbench.metrics.registry import METRICS
@@ -30,7 +30,7 @@ YES = 0.5
 _ANSWER_KEYS = ["configuration", "condition", "variant", "repeat", "query_id"]
 
 
-@lru_cache(maxsize=8)
+@memoised(8)
 def judged_items(run: RunTables, task: str, condition: str) -> pd.DataFrame:
     """Return item_id, configuration, condition, repeat, query_id, number, claim, answer, score, verdict, confidence, passage, judge and `yes`.
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ from workbench.analysis.passages import Excerpt, Piece, Stretch, disjoint, marke
 from workbench.analysis.values import rewrites, slices
 from workbench.context.conditions import CONDITIONS
 from workbench.core.formatting import meant
+from workbench.core.memo import memoised
 from workbench.errors import InputError
 from workbench.records import Hit
 from workbench.report.topics.run.configurations import ShownNeed, shown_need
@@ -229,7 +230,7 @@ def evidence_place(need: ShownNeed, alternatives: Spans, hits: Sequence[Row]) ->
     return EvidencePlace(need, int(min(some, default=0)), int(min(whole, default=0)))
 
 
-@lru_cache(maxsize=112)
+@memoised(112)
 def _by_question(run: RunTables, table: str, configuration: str) -> tuple[pd.DataFrame, Mapping[Any, Any]]:
     rows = run.of(table, configuration) if configuration else run.table(table)
     return rows, rows.groupby("query_id", sort=False).indices

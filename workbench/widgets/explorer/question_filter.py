@@ -1,7 +1,6 @@
 """Choose questions by words, by which configuration is better, by slice and by cause."""
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -9,6 +8,7 @@ import pandas as pd
 
 from workbench.analysis.values import places, slices
 from workbench.attribution.causes import CAUSES
+from workbench.core.memo import memoised
 from workbench.metrics.coverage import Bools, Floats
 from workbench.results.run_tables import RETRIEVED, RunTables, retrieved_values
 
@@ -38,7 +38,7 @@ class QuestionFilter:
     metric: str = ""
 
 
-@lru_cache(maxsize=256)
+@memoised(256)
 def question_values(run: RunTables, configuration: str, metric: str) -> Floats:
     """The value of each question, NaN without one. Shape (questions,). Reads no other configuration."""
     rows = run.of("queries", configuration)
@@ -48,7 +48,7 @@ def question_values(run: RunTables, configuration: str, metric: str) -> Floats:
     return values
 
 
-@lru_cache(maxsize=64)
+@memoised(64)
 def question_causes(run: RunTables, configuration: str) -> tuple[frozenset[str], ...]:
     """The causes of each question's misses and failed answers."""
     rows = run.of("causes", configuration)
@@ -106,7 +106,7 @@ def selection(run: RunTables, first: str, second: str, chosen: QuestionFilter) -
     return table
 
 
-@lru_cache(maxsize=4)
+@memoised(1)
 def _folded(run: RunTables) -> tuple[str, ...]:
     pairs = zip(run.questions["query_id"], run.questions["text"], strict=True)
     return tuple(f"{query_id} {text}".casefold() for query_id, text in pairs)
