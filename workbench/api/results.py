@@ -102,6 +102,9 @@ class Results(RunTables):
     }
 
     unlisted: ClassVar[frozenset[str]] = frozenset({*vars(RunTables), "manifest", "memo", "sources"}) - {"failures", "folder", "name"}
+    if TYPE_CHECKING:
+        # A wrong name stays an error for type checkers.
+        __getattr__ = None  # type: ignore[assignment, misc]
 
     metrics = PublicTable("metrics")
     queries = PublicTable("queries")
