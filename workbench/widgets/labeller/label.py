@@ -80,7 +80,7 @@ def _of_run(
     dataset: Dataset, labels: Mapping[str, AnnotatorLabels], run: Results, search: CandidateSearch
 ) -> tuple[LabelPool, tuple[QueuedQuestion, ...]]:
     """Return the pools and the order of the questions: first those of the run. A search finds what is newer than the run."""
-    swept, found = set(run.questions["query_id"]), set(run.documents["doc_id"])
+    swept, found = set(run.questions["query_id"]), set(run.table("documents")["doc_id"])
     asked = [query.query_id for query in dataset.queries if query.query_id in swept]
     later = [query.query_id for query in dataset.queries if query.query_id not in swept]
     if dataset.queries and not asked:
