@@ -39,6 +39,13 @@ def test_every_module_of_the_folder_with_a_topic_is_registered() -> None:
     assert not without, f"no topic names compute and render of {without}"
 
 
+def test_each_module_of_topics_is_imported_by_a_test() -> None:
+    tests = "".join(path.read_text("utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
+    # The topic of targets is read on the pages of tests/targets.
+    untested = [name for name in registry.MODULES if f"report.topics.{name} import" not in tests and name != "run.targets"]
+    assert not untested, f"no test imports {untested}: write one in tests/report/topics/"
+
+
 def test_names_and_anchors_are_those_of_one_topic() -> None:
     on_page = [topic.anchor or topic.name for topic in TOPICS if topic.render and "page" in topic.views]
     assert len(on_page) == len(set(on_page))
@@ -56,6 +63,8 @@ def test_the_comparison_notebook_has_the_topics_in_their_order() -> None:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
     ]
     topics = [topic.name for topic in TOPICS if "comparison" in topic.views]
+    unknown = [name for name in shown if name not in topics and not hasattr(ComparisonView, name) and name not in ("load", "comparison")]
+    assert not unknown, f"notebooks/comparison.ipynb calls {unknown}, and no topic of that name has the view comparison"
     # The notebook compares the first two, the page all pairs.
     assert [name for name in shown if name in topics] == [name for name in topics if name != "pairs"]
 

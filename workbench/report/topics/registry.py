@@ -6,7 +6,7 @@ from typing import Any
 from workbench.report.topics.topic import Topic
 
 # The modules of the topics. To add a topic, write its module and add its name here.
-_MODULES = (
+MODULES = (
     "run.gate",
     "run.broken",
     "retrieval.ranking",
@@ -39,4 +39,4 @@ def _topics_in(module: str) -> list[Topic[Any]]:
     return [value for value in vars(import_module(f"workbench.report.topics.{module}")).values() if isinstance(value, Topic)]
 
 
-TOPICS: tuple[Topic[Any], ...] = tuple(topic for module in _MODULES for topic in _topics_in(module))
+TOPICS: tuple[Topic[Any], ...] = tuple(topic for module in MODULES for topic in _topics_in(module))
