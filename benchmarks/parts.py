@@ -74,7 +74,7 @@ PARTS = {
 ANYWHERE = {
     "keys of results": "pipeline/graph.py key",
     "tokenising": "models/tokenizers.py _tokenise",
-    "causes of misses": "analysis/misses.py causes_by_query",
+    "causes of misses": "analysis/causes.py causes_by_query",
     "tables read from the store": "storage/result_store.py table",
 }
 

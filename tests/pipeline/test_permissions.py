@@ -109,7 +109,7 @@ def walked(asked: Asked, pipeline: Mapping[str, Any], outputs: Path) -> Entries:
         json.dumps({**pipeline, "answering": {"kind": "extractive"}, "context": {"budget": 400}}).replace("REWRITES", str(rewrites))
     )
     settings = {"name": "permissions", "dataset": {"kind": "python", "name": "permissions"}, "pipeline": written, "metrics": ["recall@5"]}
-    spec = experiment_of(settings | {"conditions": list(CONDITIONS)}, "test", source=LoadedSource.of(asked.dataset))
+    spec = experiment_of(settings | {"conditions": list(CONDITIONS)}, "test", made={"dataset": LoadedSource.of(asked.dataset)})
     run = context_of(spec, outputs)
     return (
         Graph(run)
