@@ -188,7 +188,7 @@ def test_labels_give_a_curve_corrected_means_and_differences(labelled):
     means = of(section, Table)[-1]
     assert [column.title for column in means.columns[2:5]] == ["mean of the run", "corrected, these items", "corrected, the population"]
     (fold,) = of(section, Collapsible)
-    assert fold.blocks[0].rows[0].cells[1].text == labelled.run.names[1]
+    assert fold.blocks[0].rows[0].cells[1].text == labelled.names[1]
 
 
 def test_conflicts_of_interest_and_unread_questions_are_warned_of(judged_run):
