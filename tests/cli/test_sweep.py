@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
+from tests.test_schemas import WRITTEN
 from workbench.cli.main import main
 from workbench.execution.local import Outcome, run_experiment
 from workbench.execution.outputs import write_outputs
 from workbench.experiment.read import read_experiment
-from workbench.schemas import SCHEMAS
 
 ROOT = Path(__file__).parents[2]
 WORKBENCH = Path(sys.executable).parent / "workbench"
@@ -65,9 +65,9 @@ def test_a_sweep_leaves_report_notebooks_and_tables_and_the_second_one_computes_
     assert "report: " in first.stdout
     assert "No winner: fixed-256-0 is the only configuration to rank." in first.stdout
     left = {path.relative_to(folder / "outputs" / "x").as_posix() for path in (folder / "outputs" / "x").rglob("*") if path.is_file()}
-    tables = {f"{name}.parquet" for name, schema in SCHEMAS.items() if schema.required}
+    tables = {f"{name}.parquet" for name in WRITTEN}
     notebooks = {"notebooks/comparison.ipynb", "notebooks/fixed-256-0.ipynb"}
-    assert left == tables | notebooks | {"manifest.json", "report.html", "runs/fixed-256-0.trec", "documents.parquet"}
+    assert left == tables | notebooks | {"manifest.json", "report.html", "runs/fixed-256-0.trec"}
     second = told("sweep", folder / "x.yaml", "--outputs", folder / "outputs")
     assert second.returncode == 0
     assert second.stderr.count("from the store") == 3

@@ -164,9 +164,14 @@ def marked(run: RunContext) -> Iterator[str]:
         yield mark
 
 
+def _place(run: RunContext) -> str:
+    # A test replaces it by the place of another machine.
+    return run.workspace.url or str(run.workspace.store_root.resolve())
+
+
 def checked(run: RunContext, configurations: Sequence[Configuration], workers: Workers, mark: str) -> JobContext:
     """Return the context of all tasks. Raises InputError if a worker does not see the store or would compute other results."""
-    outputs, store = run.workspace.outputs.resolve(), run.workspace.url or str(run.workspace.store_root.resolve())
+    outputs, store = run.workspace.outputs.resolve(), _place(run)
     embedders = list(dict.fromkeys(configuration.embedding for configuration in configurations if configuration.embedding))
     infos, local = workers.ask(worker_info, outputs, store, mark, embedders), worker_info(outputs, store, mark, embedders)
     faults = [f"the worker {address} {fault}" for address, info in infos.items() if (fault := _fault(info, local, store))]
