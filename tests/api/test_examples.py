@@ -21,7 +21,9 @@ METHODS = {
     f"{owner.__name__}.{name}": member
     for owner in CLASSES
     for name, member in inspect.getmembers_static(owner)
-    if not name.startswith("_") and (inspect.isfunction(member) or isinstance(member, classmethod))
+    if not name.startswith("_")
+    and name not in getattr(owner, "unlisted", ())
+    and (inspect.isfunction(member) or isinstance(member, classmethod))
 }
 OWNERS = {owner.__name__: owner for owner in CLASSES}
 EXAMPLES = FUNCTIONS | METHODS | {name: owner for name, owner in OWNERS.items() if ">>>" in (owner.__doc__ or "")}
