@@ -17,8 +17,9 @@ from workbench.monitor.settings import MonitorSettings
 from workbench.reranking.registry import RERANKERS
 from workbench.retrieval.registry import RETRIEVERS
 from workbench.schemas import SCHEMAS
+from workbench.targets.registry import TARGETS
 
-TABLES = (SOURCES, CHUNKERS.builtin, EMBEDDERS.builtin, RETRIEVERS.builtin, RERANKERS.builtin)
+TABLES = (SOURCES, CHUNKERS.builtin, EMBEDDERS.builtin, RETRIEVERS.builtin, RERANKERS.builtin, TARGETS.builtin)
 MONITORING = (MonitorSettings, AlertSettings, AlertLimit, Webhook, LoggedRoute)
 COMPONENTS = [*(part for table in TABLES for part in table.values()), *MONITORING]
 
