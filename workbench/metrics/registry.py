@@ -1,4 +1,4 @@
-"""All metrics. To add one, write its function and definition, and a line here, or an entry point of another package."""
+"""All metrics. To add one, add its definition to the tuple of the module that has its kind, or declare an entry point in another package."""
 
 from workbench.core.registry import Registry
 from workbench.metrics.answers import ANSWER_METRICS
