@@ -241,7 +241,7 @@ SCHEMAS: dict[str, TableSchema] = {
             "task judge role reason auroc always_yes repeatability passed failed unscored",
             about="The judges of the run by task, with their test on known answers. Empty without judges.",
             required=False,
-            role=("str", "what it may be called: `judge`, or `score` without metrics named faithfulness"),
+            role=("str", "`judge` if the self-test was passed, else `score`, which has no metrics named faithfulness"),
             reason=("str", "why it is a score, else empty"),
             unscored=("int64", "the number of known answers without a score"),
         ),
