@@ -4,21 +4,7 @@ from pathlib import Path
 import pytest
 
 from workbench.datasets.draft import DatasetDraft
-from workbench.datasets.lines import decoded, json_kind, json_lines, parse_json, reason, tabbed_lines
-
-
-def test_bytes_are_decoded_as_utf_8_or_named() -> None:
-    cases = [
-        ("é".encode(), "é", ""),
-        ("é".encode("utf-8-sig"), "é", ""),
-        (b"", "", ""),
-        ("é".encode("utf-16"), "é", " is UTF-16; save the file as UTF-8"),
-        ("Text".encode("utf-16-be"), "Text", " looks like UTF-16; save the file as UTF-8"),
-        (b"a\nb\xe9", "a\nb\ufffd", ":2 is not UTF-8 (byte 0xe9); save the file as UTF-8"),
-        (b"%PDF-1.7", "", " is a PDF, not a text file; export it as text (UTF-8)"),
-        (b"\x1f\x8b\x08", "", " is compressed by gzip, not a text file; export it as text (UTF-8)"),
-    ]
-    assert [(raw, *decoded(raw)) for raw, _, _ in cases] == cases
+from workbench.datasets.lines import json_kind, json_lines, parse_json, reason, tabbed_lines
 
 
 def test_what_people_write_in_place_of_json_has_a_hint(wording) -> None:

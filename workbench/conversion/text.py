@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from workbench.core.files import decoded
 from workbench.core.formatting import listed, plural
-from workbench.datasets.lines import decoded
 
 # Control characters except tab and newline, soft hyphens, which are not seen inside of a line, and halves of surrogate pairs, which UTF-8 cannot encode.
 _REMOVED = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\xad\ud800-\udfff\ufeff]")

@@ -1,5 +1,6 @@
 """Read, append and write files safely, read our own JSON, and report errors in one line with a fix."""
 
+import codecs
 import errno
 import json
 import os
@@ -26,6 +27,13 @@ _SAYS_FULL = re.compile(r"disk is full|requested and \d+ written")
 _UNWRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EEXIST, errno.ENOTDIR, errno.ENAMETOOLONG)
 # The first is that of O_NOFOLLOW for a link.
 _NOT_REGULAR = (errno.ELOOP, errno.EISDIR)
+_BINARY_FILES = {
+    b"PK\x03\x04": "a ZIP archive, as .docx, .xlsx and .odt files are",
+    b"\xd0\xcf\x11\xe0": "an old Office file, as .doc and .xls files are",
+    b"%PDF": "a PDF",
+    b"PAR1": "a parquet file",
+    b"\x1f\x8b": "compressed by gzip",
+}
 # A broken disk, or one that was unplugged or unmounted.
 _BROKEN = (errno.EIO, errno.ENXIO, errno.ENODEV, errno.ESTALE)
 
@@ -188,3 +196,21 @@ def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _constant(name: str) -> float:
     raise ValueError(f"{name} is no number")
+
+
+def decoded(raw: bytes) -> tuple[str, str]:
+    """Decode UTF-8 without its byte order mark. Returns the text, and its fault or an empty text; UTF-16 is a fault, but is decoded."""
+    for start, kind in _BINARY_FILES.items():
+        if raw.startswith(start):
+            return "", f" is {kind}, not a text file; export it as text (UTF-8)"
+    if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return raw.decode("utf-16", "replace"), " is UTF-16; save the file as UTF-8"
+    # Latin letters of UTF-16 without a mark are every second byte.
+    if len(raw) > 3 and 2 * raw.count(b"\0") > 0.8 * len(raw):
+        return raw.decode("utf-16-le" if raw[1] == 0 else "utf-16-be", "replace"), " looks like UTF-16; save the file as UTF-8"
+    try:
+        return raw.decode("utf-8-sig"), ""
+    except UnicodeDecodeError as error:
+        raw = raw.removeprefix(codecs.BOM_UTF8)
+        line = raw.count(b"\n", 0, error.start) + 1
+        return raw.decode("utf-8", "replace"), f":{line} is not UTF-8 (byte 0x{raw[error.start]:02x}); save the file as UTF-8"

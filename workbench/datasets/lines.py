@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeGuard
 
-from workbench.core.files import unique_keys
+from workbench.core.files import decoded, unique_keys
 from workbench.datasets.draft import DatasetDraft, Rows
 
 _HEADER = re.compile(r"(query[-_]?id|qid|id)\t", re.IGNORECASE)
@@ -20,13 +20,6 @@ _COLUMNS: dict[str, Column] = {
     **dict.fromkeys(("text", "query", "question", "title"), "text"),
     "rank": "rank",
 }
-_KINDS = {
-    b"PK\x03\x04": "a ZIP archive, as .docx, .xlsx and .odt files are",
-    b"\xd0\xcf\x11\xe0": "an old Office file, as .doc and .xls files are",
-    b"%PDF": "a PDF",
-    b"PAR1": "a parquet file",
-    b"\x1f\x8b": "compressed by gzip",
-}
 _JSON_KINDS = {dict: "an object", list: "a list", str: "a text", bool: "true or false", int: "a number", float: "a decimal number"}
 # What a person types where JSON expects something else.
 _HINTS = (
@@ -37,24 +30,6 @@ _HINTS = (
     (r"\s*,\s*$", "remove the comma at the end of the line"),
     (r"[}\]]", "remove the comma before it"),
 )
-
-
-def decoded(raw: bytes) -> tuple[str, str]:
-    """Decode UTF-8 without its byte order mark. Returns the text, and its fault or an empty text; UTF-16 is a fault, but is decoded."""
-    for start, kind in _KINDS.items():
-        if raw.startswith(start):
-            return "", f" is {kind}, not a text file; export it as text (UTF-8)"
-    if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return raw.decode("utf-16", "replace"), " is UTF-16; save the file as UTF-8"
-    # Latin letters of UTF-16 without a mark are every second byte.
-    if len(raw) > 3 and 2 * raw.count(b"\0") > 0.8 * len(raw):
-        return raw.decode("utf-16-le" if raw[1] == 0 else "utf-16-be", "replace"), " looks like UTF-16; save the file as UTF-8"
-    try:
-        return raw.decode("utf-8-sig"), ""
-    except UnicodeDecodeError as error:
-        raw = raw.removeprefix(codecs.BOM_UTF8)
-        line = raw.count(b"\n", 0, error.start) + 1
-        return raw.decode("utf-8", "replace"), f":{line} is not UTF-8 (byte 0x{raw[error.start]:02x}); save the file as UTF-8"
 
 
 def read_text(path: Path, draft: DatasetDraft) -> str:

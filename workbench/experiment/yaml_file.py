@@ -7,8 +7,8 @@ from typing import Any, cast
 
 import yaml
 
+from workbench.core.files import decoded
 from workbench.datasets.files import missing
-from workbench.datasets.lines import decoded
 from workbench.errors import InputError
 from workbench.experiment.components import DEEPEST, Settings, is_mapping
 

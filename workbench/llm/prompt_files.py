@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from workbench.core.files import FileState, file_state
+from workbench.core.files import FileState, decoded, file_state
 from workbench.core.formatting import meant
-from workbench.datasets.lines import decoded
 from workbench.errors import InputError
 
 _SECTION = re.compile(r"^\[(\w[\w ]*)\][^\S\n]*$", re.MULTILINE)
