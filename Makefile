@@ -71,7 +71,7 @@ $(PASSED)/%: % | $(INSTALLED) $(GGUF)
 	$(BIN)/pytest -n 0 --minutes --durations 5 -m soak $<
 	@mkdir -p $(@D) && touch $@
 
-# The results stay in mutants/: a second run tests only what changed. MUTANTS="workbench.context.*" runs only those named, again.
+# The results stay in mutants/: a second run tests only what changed. MUTANTS="workbench.components.context.*" runs only those named, again.
 mutate: $(INSTALLED)
 	$(BIN)/pip install --quiet -e '.[mutation]'
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 nice $(BIN)/mutmut run --max-children 2 $(MUTANTS)

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from workbench.metrics.coverage import Floats, Ints
+from workbench.core.storage.vector_cache import Vectors
+from workbench.measures.metrics.coverage import Floats, Ints
 from workbench.monitor.alerts.detect import DetectedAlerts, detect
 from workbench.monitor.alerts.settings import DRIFTS, AlertLimit, AlertSettings
 from workbench.monitor.alerts.signals import DAY
-from workbench.storage.vector_cache import Vectors
 
 # The log begins with a reference week; four weeks follow. Changes come after the first of them.
 REFERENCE, DAYS, CHANGE = 7, 35, 14

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.claims import at_most
+from workbench.core.storage.call_cache import CallCache
 from workbench.llm.base import ChatCall, Message, Reply
 from workbench.llm.providers.openai import OpenAIClient
 from workbench.llm.session import CallBudget, CallResources, ask_all
-from workbench.storage.call_cache import CallCache
 
 CALLS, AT_ONCE, SECONDS, FAILING = 2_000, 50, 0.2, 50
 _ROUNDS = 3

@@ -5,8 +5,8 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from workbench.core.environment import data_folder
-from workbench.datasets.sources import BeirSource
-from workbench.records import Dataset
+from workbench.core.records import Dataset
+from workbench.data.sources import BeirSource
 
 NAME = "covid-qa"
 K = 5

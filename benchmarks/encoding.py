@@ -20,18 +20,18 @@ import numpy as np
 import torch
 from sentence_transformers import SentenceTransformer
 
-from workbench.chunking.fixed import FixedChunker
+from workbench.components.chunking.fixed import FixedChunker
+from workbench.components.embedding import openvino_model
+from workbench.components.embedding.embed import embed
+from workbench.components.embedding.openvino_conversion import conversion_of
+from workbench.components.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.core.batching import padded_batches
-from workbench.datasets.sources import GoldenSource
-from workbench.embedding import openvino_model
-from workbench.embedding.embed import embed
-from workbench.embedding.openvino_conversion import conversion_of
-from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
-from workbench.execution.local import run_experiment
-from workbench.experiment.read import experiment_of
-from workbench.models.files import MINILM, locate
-from workbench.models.tokenizers import input_lengths
-from workbench.storage.vector_cache import VectorCache, Vectors
+from workbench.core.storage.vector_cache import VectorCache, Vectors
+from workbench.data.sources import GoldenSource
+from workbench.llm.models.files import MINILM, locate
+from workbench.llm.models.tokenizers import input_lengths
+from workbench.sweep.execution.local import run_experiment
+from workbench.sweep.experiment.read import experiment_of
 
 ROUNDS = 5
 TEXTS = 300

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special, stats
 
-from workbench.metrics.coverage import Bools, Floats, Ints
-from workbench.statistics.clusters import Clusters
-from workbench.statistics.gates import ALARM, CONFIRM, Decision, PairedTest, Values, average, paired_test, second_stage
+from workbench.measures.metrics.coverage import Bools, Floats, Ints
+from workbench.measures.statistics.clusters import Clusters
+from workbench.measures.statistics.gates import ALARM, CONFIRM, Decision, PairedTest, Values, average, paired_test, second_stage
 
 BASE, TOLERANCE, DROP = 0.8, 0.05, 0.08
 COMMITS, BASELINE_RUNS = 50, 3

@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from workbench.answering.base import AnswerResources
-from workbench.embedding.embed import MemoryVectorCache
-from workbench.judging.base import Judgement, JudgeRequest
-from workbench.judging.known_answers import FaithfulnessCase, faithfulness_cases
-from workbench.judging.local import LocalJudge
+from workbench.components.answering.base import AnswerResources
+from workbench.components.embedding.embed import MemoryVectorCache
+from workbench.components.judging.base import Judgement, JudgeRequest
+from workbench.components.judging.known_answers import FaithfulnessCase, faithfulness_cases
+from workbench.components.judging.local import LocalJudge
+from workbench.core.records import Passage
 from workbench.llm.session import CallResources
-from workbench.records import Passage
 
 DOCUMENTS, TOGETHER = 12, 4
 

@@ -15,11 +15,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.claims import at_most
-from workbench.chunking.registry import CHUNKERS
-from workbench.datasets.checks import faults, notes
-from workbench.datasets.sources import recognise
-from workbench.pipeline.chunk_table import chunk_tables
-from workbench.records import Document
+from workbench.components.chunking.registry import CHUNKERS
+from workbench.core.records import Document
+from workbench.data.checks import faults, notes
+from workbench.data.sources import recognise
+from workbench.sweep.pipeline.chunk_table import chunk_tables
 
 # Megabytes of the smaller file and of the smaller text.
 READ, SPLIT = 10, 1

@@ -18,16 +18,16 @@ from typing import Any
 
 import numpy as np
 
-from workbench.answering.base import AnswerResources
-from workbench.chunking.text.sentences import sentences
-from workbench.embedding.embed import MemoryVectorCache
-from workbench.judging.base import JudgeRequest
-from workbench.judging.known_answers import FaithfulnessCase, faithfulness_cases, relevance_cases
-from workbench.judging.local import LocalJudge
-from workbench.judging.prompting.fence import fence_of
+from workbench.components.answering.base import AnswerResources
+from workbench.components.chunking.text.sentences import sentences
+from workbench.components.embedding.embed import MemoryVectorCache
+from workbench.components.judging.base import JudgeRequest
+from workbench.components.judging.known_answers import FaithfulnessCase, faithfulness_cases, relevance_cases
+from workbench.components.judging.local import LocalJudge
+from workbench.components.judging.prompting.fence import fence_of
+from workbench.core.records import Passage
 from workbench.llm.session import CallResources
-from workbench.records import Passage
-from workbench.statistics.intervals import checked_clusters, mean_intervals, robust_intervals
+from workbench.measures.statistics.intervals import checked_clusters, mean_intervals, robust_intervals
 
 NEEDS_FILES = ("WORKBENCH_GGUF",)
 # The cases of each place: 512 judgements in all.

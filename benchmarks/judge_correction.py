@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from workbench.metrics.coverage import Floats, Ints
-from workbench.statistics.clusters import Clusters
-from workbench.statistics.judging.corrections import (
+from workbench.measures.metrics.coverage import Floats, Ints
+from workbench.measures.statistics.clusters import Clusters
+from workbench.measures.statistics.judging.corrections import (
     LABELS_ALONE,
     TARGETS,
     CorrectedValue,

@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pandas as pd
 
-from workbench.chunking.fixed import FixedChunker
-from workbench.datasets.sources import BeirSource
-from workbench.embedding.embed import EncoderChunks, embed, in_memory
-from workbench.embedding.registry import chunk_encoder
-from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
-from workbench.records import Chunk, Document
-from workbench.storage.vector_cache import VectorCache
+from workbench.components.chunking.fixed import FixedChunker
+from workbench.components.embedding.embed import EncoderChunks, embed, in_memory
+from workbench.components.embedding.registry import chunk_encoder
+from workbench.components.embedding.sentence_transformers import SentenceTransformerEmbedder
+from workbench.core.records import Chunk, Document
+from workbench.core.storage.vector_cache import VectorCache
+from workbench.data.sources import BeirSource
 
 DOCUMENTS, ROUNDS = 40, 3
 SIZES = ((64, 0), (128, 0), (128, 64), (256, 0), (256, 128), (400, 0), (400, 200))

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from workbench.execution.local import Outcome, run_experiment
-from workbench.experiment.read import experiment_of
-from workbench.statistics.clusters import Clusters, query_clusters
-from workbench.statistics.comparison import paired_difference
+from workbench.measures.statistics.clusters import Clusters, query_clusters
+from workbench.measures.statistics.comparison import paired_difference
+from workbench.sweep.execution.local import Outcome, run_experiment
+from workbench.sweep.experiment.read import experiment_of
 
 METRIC, MARGIN = "span_recall@2000t", 0.02
 SETS: dict[str, dict[str, str]] = {

@@ -23,8 +23,8 @@ from langchain_text_splitters import CharacterTextSplitter, TextSplitter
 from sentence_transformers import SentenceTransformer
 
 from benchmarks.covid_qa import Place
-from workbench.chunking.text.sentences import sentences
-from workbench.records import Dataset
+from workbench.components.chunking.text.sentences import sentences
+from workbench.core.records import Dataset
 
 DELIVERED = 10
 _BATCH_TOKENS = 4_096

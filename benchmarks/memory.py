@@ -21,21 +21,21 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from workbench.chunking.sentence import SentenceChunker
+from workbench.components.chunking.sentence import SentenceChunker
+from workbench.components.embedding.base import Embedder, Role
+from workbench.components.embedding.sentence_transformers import SentenceTransformerEmbedder
+from workbench.components.retrieval.dense import DenseRetriever
 from workbench.core import batching
-from workbench.datasets.sources import NfcorpusSource
-from workbench.embedding.base import Embedder, Role
-from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
-from workbench.metrics.names import Metric
-from workbench.models.files import MINILM
-from workbench.models.tokenizers import Ints, model_tokenizer
-from workbench.pipeline.configuration import PipelineConfiguration
-from workbench.pipeline.context import RunContext, Workspace
-from workbench.pipeline.graph import Graph
-from workbench.records import Dataset, Document, Query
-from workbench.retrieval.dense import DenseRetriever
-from workbench.storage.result_store import StoredResult
-from workbench.storage.vector_cache import Vectors
+from workbench.core.records import Dataset, Document, Query
+from workbench.core.storage.result_store import StoredResult
+from workbench.core.storage.vector_cache import Vectors
+from workbench.data.sources import NfcorpusSource
+from workbench.llm.models.files import MINILM
+from workbench.llm.models.tokenizers import Ints, model_tokenizer
+from workbench.measures.metrics.names import Metric
+from workbench.sweep.pipeline.configuration import PipelineConfiguration
+from workbench.sweep.pipeline.context import RunContext, Workspace
+from workbench.sweep.pipeline.graph import Graph
 
 SIZES = (250_000, 1_000_000)
 BLOCKS = (8_000_000, 32_000_000)

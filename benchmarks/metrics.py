@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 import pytrec_eval
 
-from workbench.metrics.coverage import Floats, Ints
-from workbench.metrics.evaluate import evaluate
-from workbench.metrics.inputs import Labels, Retrieved
-from workbench.metrics.names import Metric
+from workbench.measures.metrics.coverage import Floats, Ints
+from workbench.measures.metrics.evaluate import evaluate
+from workbench.measures.metrics.inputs import Labels, Retrieved
+from workbench.measures.metrics.names import Metric
 
 QUERIES, HITS, DOCUMENTS = 10_000, 100, 2_000
 WORDS, SIZE, STEP = 600, 80, 64

@@ -23,9 +23,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.claims import at_most
+from workbench.core.text.printable import printable_line
 from workbench.monitor.alerts.settings import EVENTS
 from workbench.monitor.alerts.state import AlertState, read_state
-from workbench.printable import printable_line
 
 ROOT = Path(__file__).parents[1]
 HANDBOOK = ROOT / "experiments" / "handbook"

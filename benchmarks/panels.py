@@ -17,12 +17,12 @@ import numpy as np
 from benchmarks.claims import at_most
 from workbench.api.datasets import load_dataset
 from workbench.api.results import Results
+from workbench.api.widgets.boundaries.panel import KINDS, ChunkingPanel, try_chunking
 from workbench.core.environment import data_folder
-from workbench.datasets.sources import recognise
-from workbench.execution.local import run_experiment
-from workbench.execution.outputs import write_outputs
-from workbench.experiment.read import experiment_of
-from workbench.widgets.boundaries.panel import KINDS, ChunkingPanel, try_chunking
+from workbench.data.sources import recognise
+from workbench.sweep.execution.local import run_experiment
+from workbench.sweep.execution.outputs import write_outputs
+from workbench.sweep.experiment.read import experiment_of
 
 NEEDS = ("covid-qa",)
 _LENGTH = 50_000

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.claims import at_most
+from workbench.core.records import Document, Hit
 from workbench.monitor.log.query_log import QueryLog
-from workbench.records import Document, Hit
 
 ROUND, ROUNDS = 1_000, 10
 _TEXT = "The company pays for the taxi if no train runs. " * 6

@@ -16,17 +16,17 @@ from typing import Any
 import numpy as np
 
 from benchmarks.claims import at_least, at_most
+from workbench.components.embedding.embed import MemoryVectorCache
+from workbench.components.embedding.sentence_transformers import SentenceTransformerEmbedder
+from workbench.components.reranking.base import Candidates, Floats
+from workbench.components.reranking.cross_encoder import CrossEncoderReranker
+from workbench.components.reranking.late_interaction import LateInteractionReranker, token_vectors
+from workbench.components.reranking.pairs import PairReranker
+from workbench.components.retrieval.base import Corpus, QueryBatch, SearchDepth
+from workbench.components.retrieval.bm25 import BM25Retriever
+from workbench.components.retrieval.rank import tie_breakers
 from workbench.core.environment import data_folder
-from workbench.embedding.embed import MemoryVectorCache
-from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
-from workbench.models.files import MINILM, locate
-from workbench.reranking.base import Candidates, Floats
-from workbench.reranking.cross_encoder import CrossEncoderReranker
-from workbench.reranking.late_interaction import LateInteractionReranker, token_vectors
-from workbench.reranking.pairs import PairReranker
-from workbench.retrieval.base import Corpus, QueryBatch, SearchDepth
-from workbench.retrieval.bm25 import BM25Retriever
-from workbench.retrieval.rank import tie_breakers
+from workbench.llm.models.files import MINILM, locate
 
 NEEDS = ("nfcorpus",)
 QUESTIONS, CANDIDATES = 1_000, 100

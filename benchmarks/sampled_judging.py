@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
+from workbench.measures.statistics.judging.calibration import CalibrationValue
+from workbench.measures.statistics.judging.limits import share_limits
 from workbench.monitor.judging import JudgeErrors, estimate
 from workbench.monitor.sampling import draw
-from workbench.statistics.judging.calibration import CalibrationValue
-from workbench.statistics.judging.limits import share_limits
 
 GROUPS = ("feedback", "score", "novelty", "rest")
 SHARES = np.array([0.03, 0.1, 0.1, 0.77])

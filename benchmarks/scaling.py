@@ -21,20 +21,20 @@ from typing import Any
 import numpy as np
 
 from benchmarks.claims import at_most
-from workbench.datasets.formats.golden import write_golden
-from workbench.datasets.sources import SOURCES
-from workbench.execution.dask.cluster import connected
-from workbench.execution.dask.precompute import precompute
-from workbench.execution.dask.workers import Task
-from workbench.execution.local import Outcome, run_experiment
-from workbench.execution.outputs import write_outputs
-from workbench.experiment.read import read_experiment
-from workbench.notebook_runner.run_notebooks import run_notebooks
-from workbench.pipeline.stage_results import StageResults
-from workbench.records import Dataset
-from workbench.results.run_tables import RunTables
-from workbench.retrieval.chroma_index import folder_bytes
-from workbench.storage.vector_cache import VectorCache
+from workbench.components.retrieval.chroma_index import folder_bytes
+from workbench.core.records import Dataset
+from workbench.core.storage.vector_cache import VectorCache
+from workbench.data.formats.golden import write_golden
+from workbench.data.sources import SOURCES
+from workbench.report.results.run_tables import RunTables
+from workbench.sweep.execution.dask.cluster import connected
+from workbench.sweep.execution.dask.precompute import precompute
+from workbench.sweep.execution.dask.workers import Task
+from workbench.sweep.execution.local import Outcome, run_experiment
+from workbench.sweep.execution.outputs import write_outputs
+from workbench.sweep.experiment.read import read_experiment
+from workbench.sweep.notebook_runner.run_notebooks import run_notebooks
+from workbench.sweep.pipeline.stage_results import StageResults
 
 SHARES = (1 / 64, 1 / 16, 1 / 4, 1)
 QUESTIONS = 50
@@ -47,7 +47,7 @@ _BATCHES = 400
 ENCODE = """
 import json, sys, time
 from pathlib import Path
-from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
+from workbench.components.embedding.sentence_transformers import SentenceTransformerEmbedder
 texts = json.loads(Path(sys.argv[1]).read_text())
 embedder = SentenceTransformerEmbedder()
 embedder.encode(texts[:8], "document")

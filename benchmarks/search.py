@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from workbench.records import Chunk, Document
-from workbench.retrieval.base import Corpus
-from workbench.retrieval.chroma_index import build_index, open_collection
-from workbench.retrieval.dense import longest, nearest
-from workbench.retrieval.rank import tie_breakers
-from workbench.storage.vector_cache import Vectors
+from workbench.components.retrieval.base import Corpus
+from workbench.components.retrieval.chroma_index import build_index, open_collection
+from workbench.components.retrieval.dense import longest, nearest
+from workbench.components.retrieval.rank import tie_breakers
+from workbench.core.records import Chunk, Document
+from workbench.core.storage.vector_cache import Vectors
 
 SIZES = (1_000, 10_000, 50_000, 200_000)
 # Beyond this Chroma's build takes many minutes.

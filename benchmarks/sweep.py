@@ -24,8 +24,8 @@ from benchmarks.claims import Claim, at_least, at_most
 from benchmarks.covid_qa import NAME, Place, doc_ids, part_of, recall
 from benchmarks.loops import Answers, Chunking, Plain, Tuned, collection_of, of_32, of_tokens, places
 from benchmarks.swept import Swept, later, notebooks, parts, sweep, warm
-from workbench.models.files import MINILM, locate
-from workbench.records import Dataset
+from workbench.core.records import Dataset
+from workbench.llm.models.files import MINILM, locate
 
 NEEDS = (NAME,)
 # About five minutes on two quiet cores; all 98 documents take about 45.

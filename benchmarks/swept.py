@@ -11,12 +11,12 @@ from pathlib import Path
 import yaml
 
 from benchmarks.loops import Chunking
-from workbench.execution.local import Outcome, run_experiment
-from workbench.execution.outputs import publish_report, write_outputs
-from workbench.experiment.read import experiment_of, read_experiment
-from workbench.notebook_runner.run_notebooks import run_notebooks
-from workbench.pipeline.registry import STAGES
-from workbench.results.run_tables import RunTables
+from workbench.report.results.run_tables import RunTables
+from workbench.sweep.execution.local import Outcome, run_experiment
+from workbench.sweep.execution.outputs import publish_report, write_outputs
+from workbench.sweep.experiment.read import experiment_of, read_experiment
+from workbench.sweep.notebook_runner.run_notebooks import run_notebooks
+from workbench.sweep.pipeline.registry import STAGES
 
 HANDBOOK = Path(__file__).parents[1] / "experiments" / "handbook"
 FILE = "covid.yaml"

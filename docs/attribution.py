@@ -13,22 +13,22 @@ from benchmarks.faultbench.evaluation import AttributedCase, Share, evaluate
 from benchmarks.faultbench.indexes import DEEPEST
 from benchmarks.faultbench.judged import by_judges, by_labels, judged_answers
 from benchmarks.faultbench.run import Bench
-from workbench.answering.base import AnswerResources
-from workbench.attribution.answer_causes import JudgedQuestion, JudgeRoles
-from workbench.attribution.answer_text import FEWEST_WORDS, expected_answers, states
-from workbench.attribution.causes import CAUSE_NAMES
-from workbench.chunking.recursive import RecursiveChunker
-from workbench.core.words import words
-from workbench.datasets.sources import GoldenSource
-from workbench.judging.base import Task
-from workbench.judging.claims.sentences import SentenceSplitter
-from workbench.judging.overlap import OverlapJudge
-from workbench.judging.settings import EndToEndThresholds, Judging
+from workbench.components.answering.base import AnswerResources
+from workbench.components.chunking.recursive import RecursiveChunker
+from workbench.components.judging.base import Task
+from workbench.components.judging.claims.sentences import SentenceSplitter
+from workbench.components.judging.overlap import OverlapJudge
+from workbench.components.judging.settings import EndToEndThresholds, Judging
+from workbench.components.retrieval.bm25 import BM25Retriever
+from workbench.core.records import Dataset, Span
+from workbench.core.storage.vector_cache import VectorCache
+from workbench.core.text.words import words
+from workbench.data.sources import GoldenSource
 from workbench.llm.session import CallResources
-from workbench.metrics.answers import normalised
-from workbench.records import Dataset, Span
-from workbench.retrieval.bm25 import BM25Retriever
-from workbench.storage.vector_cache import VectorCache
+from workbench.measures.attribution.answer_causes import JudgedQuestion, JudgeRoles
+from workbench.measures.attribution.answer_text import FEWEST_WORDS, expected_answers, states
+from workbench.measures.attribution.causes import CAUSE_NAMES
+from workbench.measures.metrics.answers import normalised
 
 PAGE = Path(__file__).with_name("attribution.md")
 HANDBOOK = Path(__file__).parents[1] / "experiments" / "handbook"

@@ -15,23 +15,22 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from pydantic import BaseModel
 
 import workbench
-from workbench.answering.registry import GENERATORS
 from workbench.api.results import PublicTable
-from workbench.attribution.causes import CAUSES
-from workbench.chunking.registry import CHUNKERS
 from workbench.cli.main import main as command
-from workbench.context.context_packing import ContextPacking
-from workbench.datasets.sources import SOURCES
-from workbench.embedding.registry import EMBEDDERS
-from workbench.experiment.expand import DEFAULTS
-from workbench.experiment.file import KEYS
-from workbench.experiment.gate_keys import GateKeys, RetrievalTestKeys
-from workbench.experiment.judging_keys import USUAL_JUDGES
-from workbench.experiment.read import DEFAULT_METRICS
-from workbench.judging.registry import JUDGES, SPLITTERS
-from workbench.judging.settings import EndToEndThresholds
-from workbench.metrics.documents import answerable_auroc
-from workbench.metrics.registry import METRICS
+from workbench.components.answering.registry import GENERATORS
+from workbench.components.chunking.registry import CHUNKERS
+from workbench.components.context.context_packing import ContextPacking
+from workbench.components.embedding.registry import EMBEDDERS
+from workbench.components.judging.registry import JUDGES, SPLITTERS
+from workbench.components.judging.settings import EndToEndThresholds
+from workbench.components.reranking.registry import RERANKERS
+from workbench.components.retrieval.registry import RETRIEVERS
+from workbench.components.rewriting.registry import REWRITERS
+from workbench.core.schemas import SCHEMAS
+from workbench.data.sources import SOURCES
+from workbench.measures.attribution.causes import CAUSES
+from workbench.measures.metrics.documents import answerable_auroc
+from workbench.measures.metrics.registry import METRICS
 from workbench.monitor.alerts.channels import Webhook, content
 from workbench.monitor.alerts.detect import RaisedAlert
 from workbench.monitor.alerts.settings import AlertLimit, AlertSettings
@@ -41,12 +40,13 @@ from workbench.monitor.log.capture import LoggedQuestion
 from workbench.monitor.log.fields import FEEDBACK, FIELDS, REQUIRED
 from workbench.monitor.page import MonitoringView
 from workbench.monitor.settings import MonitorSettings
-from workbench.reranking.registry import RERANKERS
-from workbench.results.history import SCHEMA
-from workbench.retrieval.registry import RETRIEVERS
-from workbench.rewriting.registry import REWRITERS
-from workbench.schemas import SCHEMAS
-from workbench.targets.registry import TARGETS
+from workbench.report.results.history import SCHEMA
+from workbench.sweep.experiment.expand import DEFAULTS
+from workbench.sweep.experiment.file import KEYS
+from workbench.sweep.experiment.gate_keys import GateKeys, RetrievalTestKeys
+from workbench.sweep.experiment.judging_keys import USUAL_JUDGES
+from workbench.sweep.experiment.read import DEFAULT_METRICS
+from workbench.systems.registry import TARGETS
 
 FOLDER = Path(__file__).with_name("reference")
 # Kinds of installed packages are left out.

@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from workbench.metrics.case import NO_CUT, Answers, Case, Contexts, Cut, Judgements, VariantParts
-from workbench.metrics.evaluate import values_of
-from workbench.metrics.inputs import Labels
-from workbench.metrics.registry import METRICS
-from workbench.records import Dataset, Document, Need, Passage, Qrel, Query, Span, Variant
+from workbench.core.records import Dataset, Document, Need, Passage, Qrel, Query, Span, Variant
+from workbench.measures.metrics.case import NO_CUT, Answers, Case, Contexts, Cut, Judgements, VariantParts
+from workbench.measures.metrics.evaluate import values_of
+from workbench.measures.metrics.inputs import Labels
+from workbench.measures.metrics.registry import METRICS
 
 
 @dataclass(frozen=True)

@@ -10,17 +10,17 @@ import pandas as pd
 import pytest
 
 from tests.made_runs import Made
-from workbench.analysis.answer_values import VERBATIM
-from workbench.analysis.values import clusters, metadata
-from workbench.attribution.answer_causes import ATTRIBUTED, WITHHELD
-from workbench.context.conditions import CONDITIONS, variants_of
-from workbench.execution.collect import collect
-from workbench.metrics.names import Metric
-from workbench.records import Variant
-from workbench.results.run_tables import RunTables
-from workbench.schemas import SCHEMAS
-from workbench.statistics.answers import pooled
-from workbench.statistics.summary import summarise
+from workbench.components.context.conditions import CONDITIONS, variants_of
+from workbench.core.records import Variant
+from workbench.core.schemas import SCHEMAS
+from workbench.measures.attribution.answer_causes import ATTRIBUTED, WITHHELD
+from workbench.measures.metrics.names import Metric
+from workbench.measures.statistics.answers import pooled
+from workbench.measures.statistics.summary import summarise
+from workbench.report.analysis.answer_values import VERBATIM
+from workbench.report.analysis.values import clusters, metadata
+from workbench.report.results.run_tables import RunTables
+from workbench.sweep.execution.collect import collect
 
 METRICS = ("answer_recall", "refusal_rate", "over_refusal_rate", "injection_resistance", "counterfactual_robustness")
 # The share of questions whose answer is right in each condition.

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from tests.chat_provider import ChatProvider
-from workbench.execution.collect import collect
-from workbench.execution.local import Outcome, run_experiment
-from workbench.experiment.read import ExperimentSpec, experiment_of
-from workbench.results.run_tables import RunTables
+from workbench.report.results.run_tables import RunTables
+from workbench.sweep.execution.collect import collect
+from workbench.sweep.execution.local import Outcome, run_experiment
+from workbench.sweep.experiment.read import ExperimentSpec, experiment_of
 
 METRICS = ["recall@3", "answer_recall", "refusal_rate", "over_refusal_rate"]
 

@@ -17,14 +17,14 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 from tests.shared import built_once
+from workbench.components.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.core.environment import cache_folder, skip_schema_grammar
-from workbench.datasets.formats.golden import write_golden
-from workbench.datasets.sources import GoldenSource
-from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
-from workbench.metrics.registry import METRICS
-from workbench.records import Dataset
-from workbench.results.history import FINGERPRINTS, SCHEMA
-from workbench.storage.vector_cache import Vectors
+from workbench.core.records import Dataset
+from workbench.core.storage.vector_cache import Vectors
+from workbench.data.formats.golden import write_golden
+from workbench.data.sources import GoldenSource
+from workbench.measures.metrics.registry import METRICS
+from workbench.report.results.history import FINGERPRINTS, SCHEMA
 
 # Fixtures for several folders: small worlds written by hand, and small finished runs.
 pytest_plugins = [
@@ -49,7 +49,7 @@ pytest_plugins = [
     "tests.lab_server",
     "tests.workplace",
     "tests.lab_browser",
-    "tests.targets.http.service",
+    "tests.systems.http.service",
     "tests.wording",
 ]
 

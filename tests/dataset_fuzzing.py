@@ -11,13 +11,13 @@ from typing import Any
 import pandas as pd
 from hypothesis import strategies as st
 
-from workbench.chunking.markdown import MarkdownChunker
-from workbench.datasets.checks import faults, notes
-from workbench.datasets.formats.golden import write_golden
-from workbench.datasets.formats.trec import read_qrels, read_run
-from workbench.datasets.sources import recognise
-from workbench.errors import WorkbenchError
-from workbench.records import Document
+from workbench.components.chunking.markdown import MarkdownChunker
+from workbench.core.errors import WorkbenchError
+from workbench.core.records import Document
+from workbench.data.checks import faults, notes
+from workbench.data.formats.golden import write_golden
+from workbench.data.formats.trec import read_qrels, read_run
+from workbench.data.sources import recognise
 
 Files = dict[str, bytes]
 

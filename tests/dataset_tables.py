@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from workbench.datasets.formats.golden import document_rows, question_rows
-from workbench.records import Dataset
+from workbench.core.records import Dataset
+from workbench.data.formats.golden import document_rows, question_rows
 
 PLAIN = ("query", "query_id", "answer", "split")
 JSON = ("relevant_doc_ids", "irrelevant_doc_ids", "judged_doc_ids", "evidence")

@@ -1,6 +1,6 @@
 """Processes forked from a server that has imported Workbench: a command or a script starts in milliseconds instead of seconds.
 
-The server has computed nothing, so forking it is safe (see workbench/notebook_runner/kernel_server.py). Its modules keep the variables of
+The server has computed nothing, so forking it is safe (see workbench/sweep/notebook_runner/kernel_server.py). Its modules keep the variables of
 the environment that are read on import. For tests of the interpreter, its options or its environment there is the fixture `start`.
 """
 
@@ -38,10 +38,10 @@ PRELOADED = [
     "tests.forked",
     "tokenizers",
     "workbench.cli.main",
-    "workbench.embedding.static",
-    "workbench.execution.collect",
-    "workbench.execution.outputs",
-    "workbench.experiment.read",
+    "workbench.components.embedding.static",
+    "workbench.sweep.execution.collect",
+    "workbench.sweep.execution.outputs",
+    "workbench.sweep.experiment.read",
     "workbench.report.render.html",
     "workbench.report.render.plain",
 ]

@@ -9,7 +9,7 @@ import pytest
 from tests.made_runs import Made
 from workbench.gate.baseline import Baseline, baseline_of
 from workbench.gate.rules import Floor, GateSettings
-from workbench.results.run_tables import RunTables
+from workbench.report.results.run_tables import RunTables
 
 PRIMARY, DOCUMENTS, QUESTIONS = "span_recall@60t", 12, 120
 _RNG = np.random.default_rng(7)

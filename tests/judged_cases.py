@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.answer_cases import Asked, case_of, table_of
-from workbench.judging.base import Judgement, Verdict
-from workbench.judging.settings import EndToEndThresholds
-from workbench.metrics.case import AnswerJudgements, Case, Cut, Judgements
-from workbench.records import Variant
+from workbench.components.judging.base import Judgement, Verdict
+from workbench.components.judging.settings import EndToEndThresholds
+from workbench.core.records import Variant
+from workbench.measures.metrics.case import AnswerJudgements, Case, Cut, Judgements
 
 FAILED = "the judge is down"
 LONG = "Paris is the capital, and it has been so for more than a thousand years."

@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 
 from tests.answered_runs import Planted, answered
-from workbench.analysis.judging.judges import labelled_tasks
-from workbench.analysis.judging.labels import judged_items, lines_to_label
-from workbench.results.run_tables import RunTables
-from workbench.schemas import SCHEMAS
+from workbench.core.schemas import SCHEMAS
+from workbench.report.analysis.judging.judges import labelled_tasks
+from workbench.report.analysis.judging.labels import judged_items, lines_to_label
+from workbench.report.results.run_tables import RunTables
 
 SUFFICED = "retrieved", "gold"
 JUDGE = {"task": "support", "judge": "chat: qwen3:4b", "role": "judge", "reason": "", "auroc": 0.93, "always_yes": 0.55}

@@ -10,11 +10,11 @@ import pytest
 
 from tests.asked_sweeps import fact, write_questions
 from tests.chat_provider import ChatProvider
-from workbench.execution.collect import collect
-from workbench.execution.local import Outcome, run_experiment
-from workbench.experiment.read import experiment_of
-from workbench.judging.known_answers import faithfulness_cases, relevance_cases
-from workbench.results.run_tables import RunTables
+from workbench.components.judging.known_answers import faithfulness_cases, relevance_cases
+from workbench.report.results.run_tables import RunTables
+from workbench.sweep.execution.collect import collect
+from workbench.sweep.execution.local import Outcome, run_experiment
+from workbench.sweep.experiment.read import experiment_of
 
 QUESTIONS = 6
 METRICS = ["recall@3", "faithfulness", "contradiction_rate", "context_relevance", "context_precision_judged@2"]

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from workbench.results.run_tables import RunTables
-from workbench.schemas import SCHEMAS
+from workbench.core.schemas import SCHEMAS
+from workbench.report.results.run_tables import RunTables
 
 CLAIMS = 2
 

@@ -13,13 +13,13 @@ from filelock import FileLock
 
 from tests.shared import built_once, shared_folder
 from tests.tiny_dataset import write_dataset
-from workbench.execution.collect import collect
-from workbench.execution.local import Outcome, run_experiment
-from workbench.experiment.read import experiment_of
-from workbench.models.files import MINILM, locate
-from workbench.pipeline.stage_results import StageResults
-from workbench.results.run_tables import RunTables
-from workbench.storage.result_store import ResultWriter
+from workbench.core.storage.result_store import ResultWriter
+from workbench.llm.models.files import MINILM, locate
+from workbench.report.results.run_tables import RunTables
+from workbench.sweep.execution.collect import collect
+from workbench.sweep.execution.local import Outcome, run_experiment
+from workbench.sweep.experiment.read import experiment_of
+from workbench.sweep.pipeline.stage_results import StageResults
 
 
 @pytest.fixture(scope="session")

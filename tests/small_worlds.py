@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import strategies as st
 
-from workbench.metrics.inputs import Labels, Retrieved
+from workbench.measures.metrics.inputs import Labels, Retrieved
 from workbench.testing.small_results import labels_of, retrieved_of
 
 Place = tuple[int, int, int]

@@ -16,7 +16,7 @@ from tests.conftest import ROOT
 
 CASES = (ROOT / os.environ.get("WORKBENCH_DATA", "../shared/data")).resolve().parent / "cases"
 # The scripts import modules by the names that these had when they were written.
-MOVED = {"workbench.judging.prompting.structured": "workbench.judging.prompting.replies"}
+MOVED = {"workbench.components.judging.prompting.structured": "workbench.components.judging.prompting.replies"}
 # What each script prints, in this order, and what it does not print.
 PRINTED: dict[str, tuple[list[str], list[str]]] = {
     "answer-recall-without-blanks": ([r"^sentence-64 +1\.000 .* 4$", r"answer_recall +1\.0"], []),

@@ -149,7 +149,7 @@ def test_the_wheel_alone_in_an_empty_environment_runs_a_sweep_and_the_tutorial(w
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     check_sweep(workplace)
     (workplace / "why.py").write_text(
-        "import workbench.embedding.sentence_transformers as b; print(b.encoder_of('all-MiniLM-L6-v2', 'auto').why)"
+        "import workbench.components.embedding.sentence_transformers as b; print(b.encoder_of('all-MiniLM-L6-v2', 'auto').why)"
     )
     done = subprocess.run([place / "python", "why.py"], cwd=workplace, env=environment, capture_output=True, text=True, timeout=300)
     assert advice("fast") in done.stdout

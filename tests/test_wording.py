@@ -3,7 +3,7 @@ from tempfile import mkdtemp
 
 import pytest
 
-from workbench.errors import InputError, ModelError
+from workbench.core.errors import InputError, ModelError
 
 
 def refuse(case: object) -> None:

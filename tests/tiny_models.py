@@ -7,7 +7,7 @@ import pytest
 import tokenizers
 
 from tests.shared import built_once
-from workbench.models.files import MINILM, locate
+from workbench.llm.models.files import MINILM, locate
 
 WORDS, POSITIONS = 3_000, 512
 

@@ -11,9 +11,9 @@ from typing import Any
 import yaml
 from hypothesis import strategies as st
 
-from workbench.errors import WorkbenchError
-from workbench.experiment.read import ExperimentSpec, experiment_of, read_experiment
-from workbench.printable import printable_line
+from workbench.core.errors import WorkbenchError
+from workbench.core.text.printable import printable_line
+from workbench.sweep.experiment.read import ExperimentSpec, experiment_of, read_experiment
 
 BASES = [
     {

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from workbench.errors import FaultsError, InputError
+from workbench.core.errors import FaultsError, InputError
 
 
 @pytest.fixture

@@ -21,4 +21,4 @@ def __getattr__(name: str) -> object:
         if name in __all__ or name.startswith("_"):
             raise
     # Imported only now, as the public names are.
-    raise importlib.import_module("workbench.guessed_names").unknown_public_name(name, __all__)
+    raise importlib.import_module("workbench.core.text.guessed_names").unknown_public_name(name, __all__)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.suite import fixtures
+from workbench.testing.suite import fixtures
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -29,7 +29,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "rag: tests of the rules of an experiment (Workbench)")
     if not config.getoption("rag_experiment"):
         return
-    from workbench.suite.rag_suite import SUITE, RagSuite, SuiteOptions
+    from workbench.testing.suite.rag_suite import SUITE, RagSuite, SuiteOptions
 
     options = SuiteOptions.of(config)
     config.stash[SUITE] = RagSuite(options)
@@ -43,7 +43,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     experiment = parent.config.getoption("rag_experiment")
     if not experiment or file_path.resolve() != (parent.config.invocation_params.dir / experiment).resolve():
         return None
-    from workbench.suite.collection import ExperimentFile
+    from workbench.testing.suite.collection import ExperimentFile
 
     return ExperimentFile.from_parent(parent, path=file_path)
 
@@ -52,8 +52,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print the table of the suite."""
     if not terminalreporter.config.getoption("rag_experiment"):
         return
-    from workbench.printable import printable_line
-    from workbench.suite.collection import suite_table
+    from workbench.core.text.printable import printable_line
+    from workbench.testing.suite.collection import suite_table
 
     reports = [each for reports in terminalreporter.stats.values() for each in reports if isinstance(each, pytest.TestReport)]
     terminalreporter.section("RAG test suite")

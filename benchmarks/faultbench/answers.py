@@ -8,9 +8,9 @@ from typing import Any
 
 from benchmarks.faultbench.attribution import labelled
 from benchmarks.faultbench.cases import NONE, PlantedCase
-from workbench.attribution.answer_causes import AnswerFacts, MissedEvidence
-from workbench.attribution.answer_text import answer_text, delivers, expected_answers, states
-from workbench.records import Dataset, Passage, Query
+from workbench.core.records import Dataset, Passage, Query
+from workbench.measures.attribution.answer_causes import AnswerFacts, MissedEvidence
+from workbench.measures.attribution.answer_text import answer_text, delivers, expected_answers, states
 
 # The causes of the faults of recorded answers. The last is a correct answer without a required part.
 _FAULTS = {

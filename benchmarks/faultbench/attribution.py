@@ -7,15 +7,15 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.faultbench.cases import NONE, Observation, PlantedCase
-from workbench.attribution.answer_causes import AnswerFacts, MissedEvidence, answer_cause
-from workbench.attribution.answer_text import answer_text, delivers, delivers_part, expected_answers, states
-from workbench.attribution.causes import OWN_CAUSES, earliest
-from workbench.attribution.evidence_causes import missed_needs
-from workbench.attribution.evidence_state import EmbeddedExtent
-from workbench.errors import WorkbenchError
-from workbench.metrics.case import Case, Cut
-from workbench.metrics.inputs import Labels, Retrieved
-from workbench.records import Dataset, Document, Passage, Span
+from workbench.core.errors import WorkbenchError
+from workbench.core.records import Dataset, Document, Passage, Span
+from workbench.measures.attribution.answer_causes import AnswerFacts, MissedEvidence, answer_cause
+from workbench.measures.attribution.answer_text import answer_text, delivers, delivers_part, expected_answers, states
+from workbench.measures.attribution.causes import OWN_CAUSES, earliest
+from workbench.measures.attribution.evidence_causes import missed_needs
+from workbench.measures.attribution.evidence_state import EmbeddedExtent
+from workbench.measures.metrics.case import Case, Cut
+from workbench.measures.metrics.inputs import Labels, Retrieved
 
 FAILED = "failed"
 _NAMES = (*OWN_CAUSES, NONE)

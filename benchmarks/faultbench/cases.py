@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from workbench.judging.base import Verdict
-from workbench.records import Chunk, Need, Passage, Query, Span
+from workbench.components.judging.base import Verdict
+from workbench.core.records import Chunk, Need, Passage, Query, Span
 
 NONE = "none"
 

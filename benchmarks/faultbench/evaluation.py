@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.faultbench.cases import NONE
-from workbench.attribution.causes import OWN_CAUSES
-from workbench.statistics.intervals import wilson
+from workbench.measures.attribution.causes import OWN_CAUSES
+from workbench.measures.statistics.intervals import wilson
 
 _RESAMPLES = 2_000
 

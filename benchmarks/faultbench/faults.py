@@ -25,8 +25,8 @@ from benchmarks.faultbench.readers import (
     unverified,
 )
 from benchmarks.faultbench.run import BenchIndex
-from workbench.judging.base import Verdict
-from workbench.records import Chunk, Need, Span
+from workbench.components.judging.base import Verdict
+from workbench.core.records import Chunk, Need, Span
 
 _LOTS = 2
 _CUT_AFTER = (8, 16)

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from benchmarks.faultbench.pipeline import BenchPipeline
 from benchmarks.faultbench.run import Bench, BenchIndex, BrokenChunker, WindowedBM25Retriever
-from workbench.chunking.base import Chunker
-from workbench.records import Dataset, Document, Span
-from workbench.retrieval.bm25 import BM25Retriever
+from workbench.components.chunking.base import Chunker
+from workbench.components.retrieval.bm25 import BM25Retriever
+from workbench.core.records import Dataset, Document, Span
 
 DEEPEST = 20
 _BATCHES = 6

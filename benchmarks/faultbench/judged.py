@@ -5,14 +5,14 @@ from collections.abc import Iterator, Sequence
 from benchmarks.faultbench.answers import LabelledAnswer
 from benchmarks.faultbench.cases import NONE
 from benchmarks.faultbench.evaluation import AttributedCase
-from workbench.answering.base import AnswerResources
-from workbench.attribution.answer_causes import AnswerFacts, JudgedQuestion, JudgeRoles, answer_cause, answer_facts
-from workbench.attribution.answer_text import expected_answers
-from workbench.judging.base import Judgement, JudgeRequest, Task
-from workbench.judging.claims.base import AnswerClaims, SplitRequest
-from workbench.judging.settings import Judging
-from workbench.metrics.case import AnswerJudgements
-from workbench.pipeline.stages.judging.judged_stage import claims_of, judgements_of
+from workbench.components.answering.base import AnswerResources
+from workbench.components.judging.base import Judgement, JudgeRequest, Task
+from workbench.components.judging.claims.base import AnswerClaims, SplitRequest
+from workbench.components.judging.settings import Judging
+from workbench.measures.attribution.answer_causes import AnswerFacts, JudgedQuestion, JudgeRoles, answer_cause, answer_facts
+from workbench.measures.attribution.answer_text import expected_answers
+from workbench.measures.metrics.case import AnswerJudgements
+from workbench.sweep.pipeline.stages.judging.judged_stage import claims_of, judgements_of
 
 _DOWN = Judgement(error="no judge can verify the claim")
 _WHOLE: tuple[Task, ...] = ("answer_relevance", "correctness")

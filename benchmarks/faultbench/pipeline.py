@@ -10,8 +10,8 @@ import numpy as np
 from benchmarks.faultbench.cases import IndexedChunk, Observation, RankedChunk
 from benchmarks.faultbench.readers import Reader, Reading, accepted, names, numbers, read_perfectly
 from benchmarks.faultbench.run import BenchIndex
-from workbench.context.packing import BEYOND_K, pack
-from workbench.records import Chunk, Need, Query, Span
+from workbench.components.context.packing import BEYOND_K, pack
+from workbench.core.records import Chunk, Need, Query, Span
 
 
 class Question(NamedTuple):

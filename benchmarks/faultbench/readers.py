@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from benchmarks.faultbench.cases import CheckedClaim, overlap
-from workbench.chunking.text.packing import Slice
-from workbench.chunking.text.sentences import sentences
-from workbench.judging.base import Verdict
-from workbench.records import Need, Query, Span
+from workbench.components.chunking.text.packing import Slice
+from workbench.components.chunking.text.sentences import sentences
+from workbench.components.judging.base import Verdict
+from workbench.core.records import Need, Query, Span
 
 # Prose of a readable length, but no heading, table row, list item or code.
 _STATEMENT = re.compile(r"[A-Z0-9€][^|#`\n]{28,248}\.")

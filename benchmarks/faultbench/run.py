@@ -10,18 +10,18 @@ from typing import Any, Literal
 import numpy as np
 
 from benchmarks.faultbench.cases import IndexedChunk
-from workbench.attribution.evidence_state import embedded_ends
-from workbench.chunking.base import Chunker
-from workbench.metrics.coverage import Floats, Ints
-from workbench.metrics.names import Metric
-from workbench.models.tokenizers import BUDGET_VOCABULARY, Places, tokenise
-from workbench.pipeline.chunk_table import Chunks, slice_numbers
-from workbench.pipeline.configuration import PipelineConfiguration
-from workbench.pipeline.context import RunContext, Workspace
-from workbench.pipeline.graph import Graph
-from workbench.records import Chunk, Dataset, Document
-from workbench.retrieval.base import Corpus, QueryBatch, Ranking, SearchDepth
-from workbench.retrieval.bm25 import BM25Retriever
+from workbench.components.chunking.base import Chunker
+from workbench.components.retrieval.base import Corpus, QueryBatch, Ranking, SearchDepth
+from workbench.components.retrieval.bm25 import BM25Retriever
+from workbench.core.records import Chunk, Dataset, Document
+from workbench.llm.models.tokenizers import BUDGET_VOCABULARY, Places, tokenise
+from workbench.measures.attribution.evidence_state import embedded_ends
+from workbench.measures.metrics.coverage import Floats, Ints
+from workbench.measures.metrics.names import Metric
+from workbench.sweep.pipeline.chunk_table import Chunks, slice_numbers
+from workbench.sweep.pipeline.configuration import PipelineConfiguration
+from workbench.sweep.pipeline.context import RunContext, Workspace
+from workbench.sweep.pipeline.graph import Graph
 
 _FIRST_WORD = re.compile(r"\S+\s+")
 

@@ -15,13 +15,13 @@ from benchmarks.judging.page import PAGE, page, sets_of
 from benchmarks.judging.parts import flagged, splitter
 from benchmarks.judging.refusals import measured
 from benchmarks.record import commit, machine
-from workbench.answering.base import AnswerResources
+from workbench.components.answering.base import AnswerResources
+from workbench.components.judging.base import Task
+from workbench.components.judging.local import LocalJudge
+from workbench.components.judging.overlap import OverlapJudge
 from workbench.core.environment import data_folder
-from workbench.judging.base import Task
-from workbench.judging.local import LocalJudge
-from workbench.judging.overlap import OverlapJudge
 from workbench.llm.session import CallResources
-from workbench.pipeline.context import Workspace
+from workbench.sweep.pipeline.context import Workspace
 
 RESULTS = Path("benchmarks/results/judging.json")
 

@@ -7,9 +7,9 @@ import numpy as np
 
 from benchmarks.judging.labels import Item, LabelledSet
 from benchmarks.judging.measures import Scored, auroc, balanced_accuracy, found_contradictions, with_interval
-from workbench.answering.base import AnswerResources
-from workbench.judging.base import Judge, JudgeRequest
-from workbench.retrieval.bm25 import BM25Retriever
+from workbench.components.answering.base import AnswerResources
+from workbench.components.judging.base import Judge, JudgeRequest
+from workbench.components.retrieval.bm25 import BM25Retriever
 
 Figures = dict[str, Any]
 # Scores of requests, None for a request without one.

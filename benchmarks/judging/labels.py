@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from workbench.components.judging.base import JudgeRequest, Task
+from workbench.components.judging.claims.sentences import claims
+from workbench.components.judging.known_answers import faithfulness_cases, relevance_cases
 from workbench.core.environment import data_folder
-from workbench.judging.base import JudgeRequest, Task
-from workbench.judging.claims.sentences import claims
-from workbench.judging.known_answers import faithfulness_cases, relevance_cases
-from workbench.records import Passage
+from workbench.core.records import Passage
 
 HANDBOOK = Path("experiments/handbook")
 # MTRAG: the lowest mean of the votes from 1 to 4 of a faithful or complete answer.

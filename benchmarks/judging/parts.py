@@ -4,10 +4,10 @@ import json
 from typing import Any
 
 from benchmarks.judging.labels import HANDBOOK, LabelledSet
-from workbench.answering.base import AnswerResources
-from workbench.judging.claims.sentences import claims
-from workbench.judging.flags import FLAGS
-from workbench.judging.overlap import OverlapJudge
+from workbench.components.answering.base import AnswerResources
+from workbench.components.judging.claims.sentences import claims
+from workbench.components.judging.flags import FLAGS
+from workbench.components.judging.overlap import OverlapJudge
 
 Figures = dict[str, Any]
 # The share of a labelled claim's words that must be in one claim.

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from workbench.answering.refusals import is_refusal
-from workbench.chunking.text.sentences import sentences
+from workbench.components.answering.refusals import is_refusal
+from workbench.components.chunking.text.sentences import sentences
 from workbench.core.environment import data_folder
-from workbench.statistics.intervals import wilson
+from workbench.measures.statistics.intervals import wilson
 
 Figures = dict[str, Any]
 SENTENCES = Path("benchmarks/judging/refusals.jsonl")

@@ -6,7 +6,7 @@ import numpy as np
 
 from benchmarks.verdict.structures import drawn, real
 from benchmarks.verdict.worlds import RareLosses, Recalls, World, documents, varied
-from workbench.statistics.clusters import Clusters
+from workbench.measures.statistics.clusters import Clusters
 
 EQUAL = (0.6,) * 24
 ONE_BETTER, TWO_BEST = (0.65, *EQUAL[1:]), (0.6, 0.6, *(0.5,) * 22)

@@ -10,13 +10,13 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.verdict.oracle import Oracle
 from benchmarks.verdict.worlds import Floats, World
-from workbench.metrics.coverage import Bools
-from workbench.statistics.clusters import FEWEST_FOR_WINNER, Clusters
-from workbench.statistics.comparison import adjusted_bounds, p_values
-from workbench.statistics.intervals import ALPHA
-from workbench.statistics.pairs import Pairs, all_pairs
-from workbench.statistics.randomisation import Randomised, randomise, unrejected
-from workbench.statistics.verdict import FEWEST_QUERIES, CorrectedLeader, corrected_first
+from workbench.measures.metrics.coverage import Bools
+from workbench.measures.statistics.clusters import FEWEST_FOR_WINNER, Clusters
+from workbench.measures.statistics.comparison import adjusted_bounds, p_values
+from workbench.measures.statistics.intervals import ALPHA
+from workbench.measures.statistics.pairs import Pairs, all_pairs
+from workbench.measures.statistics.randomisation import Randomised, randomise, unrejected
+from workbench.measures.statistics.verdict import FEWEST_QUERIES, CorrectedLeader, corrected_first
 
 FLIPS = 999
 # Bounds and truths that differ by less are equal.

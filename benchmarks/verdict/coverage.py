@@ -8,9 +8,9 @@ import numpy.typing as npt
 
 from benchmarks.verdict.structures import drawn, real
 from benchmarks.verdict.worlds import Floats, documents, weights
-from workbench.metrics.coverage import Ints
-from workbench.statistics.clusters import Clusters
-from workbench.statistics.intervals import Interval, mean_intervals
+from workbench.measures.metrics.coverage import Ints
+from workbench.measures.statistics.clusters import Clusters
+from workbench.measures.statistics.intervals import Interval, mean_intervals
 
 SIZES: dict[str, Callable[[int], Ints]] = {
     "documents of 5 questions": lambda count: np.full(count, 5, dtype=np.int64),

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workbench.statistics.change_points import Levels, change_points
+from workbench.measures.statistics.change_points import Levels, change_points
 
 Ints = NDArray[np.int64]
 Repeats = Callable[[np.random.Generator], Ints]

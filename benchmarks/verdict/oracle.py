@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.verdict.worlds import Floats, World, covariance
-from workbench.metrics.coverage import Bools
-from workbench.statistics.intervals import ALPHA
+from workbench.measures.metrics.coverage import Bools
+from workbench.measures.statistics.intervals import ALPHA
 
 _DRAWS = 10_000
 # A rival whose true mean is this many standard errors behind is known to be behind.

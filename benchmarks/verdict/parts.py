@@ -13,9 +13,9 @@ from benchmarks.verdict.claims import FLIPS
 from benchmarks.verdict.structures import drawn, handbook
 from benchmarks.verdict.tables import in_processes, markdown
 from benchmarks.verdict.worlds import Floats, RareDocuments, RareLosses, Recalls, World
-from workbench.statistics.effects import Effect, EffectReading, SideLevels, effects
-from workbench.statistics.intervals import ALPHA
-from workbench.statistics.pairs import total_loss
+from workbench.measures.statistics.effects import Effect, EffectReading, SideLevels, effects
+from workbench.measures.statistics.intervals import ALPHA
+from workbench.measures.statistics.pairs import total_loss
 
 # Chunkings, retrievers and rerankers, in this order: configurations that differ only in the reranker are neighbours.
 GRID = (2, 3, 2)

@@ -12,9 +12,9 @@ from threadpoolctl import threadpool_limits
 from benchmarks.verdict.catalogue import PROFILES
 from benchmarks.verdict.claims import Experiment
 from benchmarks.verdict.worlds import Floats, Recalls, World
-from workbench.metrics.coverage import Ints
-from workbench.statistics.intervals import ALPHA
-from workbench.statistics.screening import MARGIN, screened
+from workbench.measures.metrics.coverage import Ints
+from workbench.measures.statistics.intervals import ALPHA
+from workbench.measures.statistics.screening import MARGIN, screened
 
 SAMPLE = 200
 WORLDS = ("24 equal", "two best, 22 worse by .10", "one better by .02, half worse by .10")

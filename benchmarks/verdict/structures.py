@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 
 from workbench.core.environment import data_folder
-from workbench.datasets.sources import GoldenSource, NfcorpusSource
-from workbench.metrics.inputs import Labels
-from workbench.statistics.clusters import Clusters, query_clusters
+from workbench.data.sources import GoldenSource, NfcorpusSource
+from workbench.measures.metrics.inputs import Labels
+from workbench.measures.statistics.clusters import Clusters, query_clusters
 
 HANDBOOK = Path(__file__).parents[2] / "experiments" / "handbook"
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, sparse, stats
 
-from workbench.statistics.clusters import Clusters
+from workbench.measures.statistics.clusters import Clusters
 
 Floats = NDArray[np.float64]
 # The correlation of the errors of nearly equal configurations.

@@ -7,11 +7,11 @@ import pytest
 import workbench as wb
 from tests.small_sweep import FEW, write_experiment
 from workbench.api.experiments import ExperimentSettings
-from workbench.errors import ExperimentError
-from workbench.execution.local import Outcome, run_experiment
-from workbench.execution.outputs import write_outputs
-from workbench.experiment.file import KEYS
-from workbench.schemas import SCHEMAS
+from workbench.core.errors import ExperimentError
+from workbench.core.schemas import SCHEMAS
+from workbench.sweep.execution.local import Outcome, run_experiment
+from workbench.sweep.execution.outputs import write_outputs
+from workbench.sweep.experiment.file import KEYS
 
 
 @pytest.fixture(scope="module")

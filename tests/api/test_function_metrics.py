@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import workbench as wb
-from workbench.metrics.registry import METRICS
+from workbench.measures.metrics.registry import METRICS
 from workbench.testing import METRIC_LAWS
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import workbench as wb
-from workbench.metrics.registry import METRICS
+from workbench.measures.metrics.registry import METRICS
 
 NAMES = [
     "BM25Retriever",

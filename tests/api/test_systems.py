@@ -8,13 +8,13 @@ import pandas as pd
 import pytest
 
 import workbench as wb
-from workbench.analysis.findings import findings
-from workbench.analysis.pairwise import contrast, meanings
-from workbench.errors import InputError, RunError
+from workbench.core.errors import InputError, RunError
+from workbench.report.analysis.findings import findings
+from workbench.report.analysis.pairwise import contrast, meanings
 from workbench.report.topics.retrieval.answerable import separation_of
 from workbench.report.topics.retrieval.costs import costs_table
 from workbench.report.topics.retrieval.ranking import ranking_table
-from workbench.targets.callable.target import PythonTarget
+from workbench.systems.callable.target import PythonTarget
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,7 @@
 import pytest
 
 from benchmarks.covid_qa import part_of, recall
-from workbench.records import Dataset, Document, Need, Query, Span
+from workbench.core.records import Dataset, Document, Need, Query, Span
 
 
 def test_recall_is_of_the_first_five_chunks_and_counts_no_character_twice():

@@ -14,9 +14,9 @@ from benchmarks.judging.labels import SETS, LabelledSet
 from benchmarks.judging.measures import Scored, auroc, balanced_accuracy, found_contradictions, with_interval
 from benchmarks.judging.page import PAGE, page
 from benchmarks.judging.parts import splitter
-from workbench.answering.base import AnswerResources
-from workbench.embedding.embed import MemoryVectorCache
-from workbench.judging.overlap import OverlapJudge
+from workbench.components.answering.base import AnswerResources
+from workbench.components.embedding.embed import MemoryVectorCache
+from workbench.components.judging.overlap import OverlapJudge
 from workbench.llm.session import CallResources
 
 RECORDED = json.loads(RESULTS.read_text("utf-8"))

@@ -8,10 +8,10 @@ import pytest
 
 from benchmarks.loops import places, split, splitter_of
 from benchmarks.sweep import ADDED, CHUNKINGS, name_of
-from workbench.chunking.registry import CHUNKERS
-from workbench.datasets.sources import GoldenSource
-from workbench.models.files import MINILM
-from workbench.models.tokenizers import count
+from workbench.components.chunking.registry import CHUNKERS
+from workbench.data.sources import GoldenSource
+from workbench.llm.models.files import MINILM
+from workbench.llm.models.tokenizers import count
 
 HANDBOOK = Path(__file__).parents[2] / "experiments" / "handbook"
 

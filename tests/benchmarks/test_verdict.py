@@ -9,7 +9,7 @@ from benchmarks.verdict.structures import drawn
 from benchmarks.verdict.tables import claims_table, misses, power_table
 from benchmarks.verdict.targets import TARGETS
 from benchmarks.verdict.worlds import RareLosses, Recalls, documents, weights
-from workbench.statistics.clusters import Clusters
+from workbench.measures.statistics.clusters import Clusters
 
 WORLDS = worlds()
 DRAWS = 300

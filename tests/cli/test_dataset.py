@@ -11,9 +11,9 @@ from click.testing import CliRunner, Result
 import workbench
 from tests.dataset_tables import write_table
 from workbench.cli.main import main
-from workbench.datasets.formats.trec import write_qrels
-from workbench.datasets.sources import GoldenSource, NfcorpusSource, recognise
-from workbench.records import Dataset
+from workbench.core.records import Dataset
+from workbench.data.formats.trec import write_qrels
+from workbench.data.sources import GoldenSource, NfcorpusSource, recognise
 
 HANDBOOK = Path(__file__).parents[2] / "experiments" / "handbook"
 

@@ -7,8 +7,8 @@ import pandas as pd
 
 from tests.commands import workbench
 from tests.monitor.production_traffic import HANDBOOK
-from workbench.datasets.checks import faults
-from workbench.datasets.sources import GoldenSource, recognise
+from workbench.data.checks import faults
+from workbench.data.sources import GoldenSource, recognise
 
 ROWS = [
     {"id": "a", "time": "2026-11-02T08:00:00Z", "query": "Who feeds the seals of Inish?", "user": "ann", "session": "s-ann", "hits": []},

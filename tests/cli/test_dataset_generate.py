@@ -12,9 +12,9 @@ from tests.asked_sweeps import AskedSweep
 from tests.canary import CANARY, contains_canary
 from tests.loopback import closed_port
 from tests.reading_model import ReadingModel
-from workbench.analysis.synthetic import SyntheticQuestions, shared_families, synthetic_questions
 from workbench.cli.main import main
-from workbench.datasets.sources import GoldenSource
+from workbench.data.sources import GoldenSource
+from workbench.report.analysis.synthetic import SyntheticQuestions, shared_families, synthetic_questions
 
 HANDBOOK = Path(__file__).parents[2] / "experiments" / "handbook" / "documents"
 DOCUMENTS = ("hr/students-and-apprentices.md", "legal/speaking-up.md", "support/customer-training-courses.md")

@@ -14,10 +14,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from workbench.cli.main import main
-from workbench.execution.local import Outcome, run_experiment
-from workbench.execution.outputs import write_outputs
-from workbench.schemas import SCHEMAS
-from workbench.storage.layout import mark_text
+from workbench.core.schemas import SCHEMAS
+from workbench.core.storage.layout import mark_text
+from workbench.sweep.execution.local import Outcome, run_experiment
+from workbench.sweep.execution.outputs import write_outputs
 
 HOLD = """
 import sqlite3, sys, time
@@ -35,7 +35,7 @@ time.sleep(600)
 SEARCH = """
 import sys, time
 from pathlib import Path
-from workbench.retrieval.chroma_index import open_collection
+from workbench.components.retrieval.chroma_index import open_collection
 with open_collection(Path(sys.argv[1])):
     print("open", flush=True)
     time.sleep(600)

@@ -18,7 +18,7 @@ from click.testing import CliRunner
 
 from tests.gated_runs import BASE, PRIMARY, as_random
 from workbench.cli.main import main
-from workbench.results.run_tables import RunTables
+from workbench.report.results.run_tables import RunTables
 
 
 @pytest.fixture

@@ -14,10 +14,10 @@ import workbench as wb
 from tests.mixed_documents import BIKES, ENERGY, SHED, markdown, mixed_folder
 from tests.reading_model import ReadingModel
 from workbench.cli.main import main
-from workbench.conversion.process import ConverterProcess
-from workbench.new_experiment.documents import read_origins
-from workbench.new_experiment.start import Place, start_experiment
-from workbench.records import Document
+from workbench.core.records import Document
+from workbench.data.conversion.process import ConverterProcess
+from workbench.people.new_experiment.documents import read_origins
+from workbench.people.new_experiment.start import Place, start_experiment
 
 FAST = (
     "--set",

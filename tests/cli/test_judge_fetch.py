@@ -6,7 +6,7 @@ from click.testing import CliRunner
 
 from workbench.cli.judge import MODELS
 from workbench.cli.main import main
-from workbench.models.downloads import PUBLISHED
+from workbench.llm.models.downloads import PUBLISHED
 
 
 def test_the_models_are_those_that_are_published() -> None:

@@ -12,11 +12,11 @@ from tests.lab_server import Lab
 from workbench.api.datasets import load_dataset, save_dataset
 from workbench.api.labelling import apply_labels
 from workbench.api.results import load
+from workbench.api.widgets.labeller.label import label
 from workbench.cli.lab import lab_arguments
 from workbench.cli.main import main
-from workbench.errors import InputError
-from workbench.notebook_runner.notebooks import notebook_path
-from workbench.widgets.labeller.label import label
+from workbench.core.errors import InputError
+from workbench.sweep.notebook_runner.notebooks import notebook_path
 
 ROOT = Path(__file__).parents[2]
 LAB = """

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from workbench.core.errors import InputError
 from workbench.core.imported_functions import imported, module_identity, require_current, require_permission, source_identity
-from workbench.errors import InputError
 
 
 def test_functions_need_a_permission_and_are_all_named() -> None:

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.slow
 
 CHUNKER = '''
 from typing import ClassVar, Literal
-from workbench.chunking.base import CuttingChunker
+from workbench.components.chunking.base import CuttingChunker
 
 class PageChunker(CuttingChunker):
     """Pages."""
@@ -34,7 +34,7 @@ class Sheets(PageChunker):
     kind: Literal["sheets"] = "sheets"
 """
 STAGE = """
-from workbench.pipeline.stage import Stage
+from workbench.sweep.pipeline.stage import Stage
 
 class StepStage(Stage):
     name = "stepp"
@@ -43,7 +43,7 @@ class StepStage(Stage):
 STEP = StepStage()
 """
 EXPERIMENT = """
-from workbench.experiment.read import experiment_of
+from workbench.sweep.experiment.read import experiment_of
 settings = {"name": "x", "dataset": {"kind": "golden", "path": "."}, "pipeline": {"chunking": %s}}
 try:
     found = experiment_of(settings, "x.yaml")
@@ -100,15 +100,15 @@ def test_a_broken_package_is_one_line_where_it_is_named_and_nothing_elsewhere(tm
     assert line.startswith("InputError the package 'breaking-apart' offers 'pages' in workbench.chunkers, which cannot be loaded (Module")
     assert "correct the entry point or what it imports, or uninstall breaking-apart" in line
     assert told(tmp_path, EXPERIMENT % {"kind": "fixed", "size": 64}) == "named fixed-64-0\n"
-    listed = "from workbench.chunking.registry import CHUNKERS as c; print('pages' in c, 'fixed' in c, len(list(c)) == len(c))"
+    listed = "from workbench.components.chunking.registry import CHUNKERS as c; print('pages' in c, 'fixed' in c, len(list(c)) == len(c))"
     assert told(tmp_path, listed) == "True True True\n"
 
 
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ("cut", "othering:cut is not a workbench.chunking.base.Chunker; let the entry point name a subclass of it"),
-        ("PAGES", "othering:PAGES is an instance of workbench.chunking.base.Chunker; let the entry point name a class"),
+        ("cut", "othering:cut is not a workbench.components.chunking.base.Chunker; let the entry point name a subclass of it"),
+        ("PAGES", "othering:PAGES is an instance of workbench.components.chunking.base.Chunker; let the entry point name a class"),
         ("Nothing", "othering:Nothing does not define cuts; define it in the class"),
         ("Sheets", "othering:Sheets calls itself 'sheets'; use one name in the entry point and in kind"),
     ],
@@ -123,20 +123,22 @@ def test_a_package_that_offers_something_else_is_told_what_to_offer(tmp_path: Pa
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ("StepStage", "stepping:StepStage is a class of workbench.pipeline.stage.Stage; let the entry point name an instance"),
+        ("StepStage", "stepping:StepStage is a class of workbench.sweep.pipeline.stage.Stage; let the entry point name an instance"),
         ("STEP", "stepping:STEP calls itself 'stepp'; use one name in the entry point and in name"),
     ],
 )
 def test_a_package_that_offers_a_class_or_another_name_as_a_stage_is_told(tmp_path: Path, value: str, message: str) -> None:
     install(tmp_path, "stepping", f"step = stepping:{value}", STAGE, "workbench.stages")
-    listed = "from workbench.pipeline.registry import STAGES\ntry: STAGES['step']\nexcept Exception as error: print(*error.lines)"
+    listed = "from workbench.sweep.pipeline.registry import STAGES\ntry: STAGES['step']\nexcept Exception as error: print(*error.lines)"
     assert message in told(tmp_path, listed)
 
 
 def test_a_kind_that_is_there_already_is_refused(tmp_path: Path) -> None:
     install(tmp_path, "fixing", "fixed = fixing:PageChunker", CHUNKER)
-    said = told(tmp_path, "from workbench.chunking.registry import CHUNKERS as c; print(list(c).count('fixed'), c['fixed'].__module__)")
-    assert "1 workbench.chunking.fixed" in said
+    said = told(
+        tmp_path, "from workbench.components.chunking.registry import CHUNKERS as c; print(list(c).count('fixed'), c['fixed'].__module__)"
+    )
+    assert "1 workbench.components.chunking.fixed" in said
     assert "the package 'fixing' offers 'fixed' in workbench.chunkers, a kind that Workbench already has; it is ignored" in said
 
 
@@ -150,8 +152,8 @@ def test_two_packages_with_one_kind_are_both_named(tmp_path: Path) -> None:
 
 METRIC = """
 import numpy as np
-from workbench.metrics.case import MetricValues
-from workbench.metrics.definition import MetricDefinition
+from workbench.measures.metrics.case import MetricValues
+from workbench.measures.metrics.definition import MetricDefinition
 
 SHORT = MetricDefinition("short", lambda case, cut: MetricValues(np.zeros(len(case))), reads=("answer",))
 """
@@ -160,7 +162,10 @@ SHORT = MetricDefinition("short", lambda case, cut: MetricValues(np.zeros(len(ca
 @pytest.mark.parametrize("group", ["workbench.metrics", "workbench.answer_metrics", "workbench.judged_metrics"])
 def test_a_metric_is_read_from_the_groups_of_earlier_versions_too(tmp_path: Path, group: str) -> None:
     install(tmp_path, "shortening", "short = shortening:SHORT", METRIC, group)
-    assert told(tmp_path, "from workbench.metrics.names import Metric; print(Metric.parse('short').definition.reads)") == "('answer',)\n"
+    assert (
+        told(tmp_path, "from workbench.measures.metrics.names import Metric; print(Metric.parse('short').definition.reads)")
+        == "('answer',)\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -169,16 +174,16 @@ def test_a_metric_is_read_from_the_groups_of_earlier_versions_too(tmp_path: Path
         (
             "workbench.metrics",
             "registry import Kind",
-            "(ImportError: Kind is now workbench.metrics.definition.MetricDefinition: see docs/ext",
+            "(ImportError: Kind is now workbench.measures.metrics.definition.MetricDefinition: see docs/ext",
         ),
         (
             "workbench.answer_metrics",
             "answers.registry import AnswerKind",
-            "correct it, declare it in workbench.metrics (docs/extending.md) or",
+            "correct it, declare it in workbench.measures.metrics (docs/extending.md) or",
         ),
     ],
 )
 def test_a_metric_of_earlier_versions_is_one_line_that_says_what_to_do(tmp_path: Path, group: str, imported: str, line: str) -> None:
-    install(tmp_path, "shortening", "short = shortening:SHORT", f"from workbench.metrics.{imported}", group)
-    code = "from workbench.metrics.registry import METRICS\ntry: METRICS['short']\nexcept Exception as error: print(*error.lines)"
+    install(tmp_path, "shortening", "short = shortening:SHORT", f"from workbench.measures.metrics.{imported}", group)
+    code = "from workbench.measures.metrics.registry import METRICS\ntry: METRICS['short']\nexcept Exception as error: print(*error.lines)"
     assert line in told(tmp_path, code)

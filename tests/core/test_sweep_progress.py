@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from workbench.core.progress import ProgressBar, SweepProgress, current_sweep, reporting, sweep_progress, time_left
+from workbench.core.text.progress import ProgressBar, SweepProgress, current_sweep, reporting, sweep_progress, time_left
 
 
 class Clock:
@@ -149,7 +149,7 @@ def test_a_log_has_a_line_every_half_minute_or_nothing(
 ) -> None:
     clock = Clock()
     monkeypatch.setenv("WORKBENCH_PROGRESS", mode)
-    monkeypatch.setattr("workbench.core.progress.time.monotonic", clock)
+    monkeypatch.setattr("workbench.core.text.progress.time.monotonic", clock)
     with sweep_progress("x") as progress:
         for second in range(100):
             clock.now = float(second)

@@ -9,7 +9,7 @@ import yaml
 from benchmarks.faultbench.cases import NONE
 from tests.commands import workbench
 from tests.docs.conftest import DOCS, LESSONS, PAGES, blocks, name_of
-from workbench.attribution.causes import OWN_CAUSES
+from workbench.measures.attribution.causes import OWN_CAUSES
 from workbench.monitor.alerts.channels import signature
 from workbench.monitor.log.reading import LoggedQuestions
 from workbench.monitor.page import load_monitoring

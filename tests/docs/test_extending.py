@@ -13,9 +13,9 @@ import pytest
 from tests.docs.conftest import run_with_modules
 from tests.forked import command
 from workbench import testing
-from workbench.chunking.base import CuttingChunker
-from workbench.datasets.sources import GoldenSource
-from workbench.errors import LawError
+from workbench.components.chunking.base import CuttingChunker
+from workbench.core.errors import LawError
+from workbench.data.sources import GoldenSource
 
 pytestmark = pytest.mark.slow
 

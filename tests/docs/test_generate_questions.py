@@ -15,8 +15,8 @@ from tests.docs.conftest import DOCS, ROOT, blocks
 from tests.docs.lesson import check_printed
 from tests.reading_model import ReadingModel
 from workbench.cli.main import main
-from workbench.datasets.sources import GoldenSource
-from workbench.generation.candidates import REASONS
+from workbench.data.sources import GoldenSource
+from workbench.people.generation.candidates import REASONS
 
 PAGE = DOCS / "how-to" / "generate_questions.md"
 # The page has all documents and more questions.

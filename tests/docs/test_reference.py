@@ -6,18 +6,18 @@ import pytest
 
 from tests.docs.conftest import DOCS, ROOT
 from workbench import __all__ as public
-from workbench.chunking.registry import CHUNKERS
-from workbench.datasets.sources import SOURCES
-from workbench.embedding.registry import EMBEDDERS
-from workbench.metrics.registry import METRICS
+from workbench.components.chunking.registry import CHUNKERS
+from workbench.components.embedding.registry import EMBEDDERS
+from workbench.components.reranking.registry import RERANKERS
+from workbench.components.retrieval.registry import RETRIEVERS
+from workbench.core.schemas import SCHEMAS
+from workbench.data.sources import SOURCES
+from workbench.measures.metrics.registry import METRICS
 from workbench.monitor.alerts.channels import Webhook
 from workbench.monitor.alerts.settings import AlertLimit, AlertSettings
 from workbench.monitor.log.asgi import LoggedRoute
 from workbench.monitor.settings import MonitorSettings
-from workbench.reranking.registry import RERANKERS
-from workbench.retrieval.registry import RETRIEVERS
-from workbench.schemas import SCHEMAS
-from workbench.targets.registry import TARGETS
+from workbench.systems.registry import TARGETS
 
 TABLES = (SOURCES, CHUNKERS.builtin, EMBEDDERS.builtin, RETRIEVERS.builtin, RERANKERS.builtin, TARGETS.builtin)
 MONITORING = (MonitorSettings, AlertSettings, AlertLimit, Webhook, LoggedRoute)

@@ -2,8 +2,8 @@
 
 from tests.docs.conftest import DOCS
 from tests.docs.lesson import Reader, lesson_blocks
-from workbench.conversion.registry import BY_SUFFIX
-from workbench.datasets.sources import GoldenSource
+from workbench.data.conversion.registry import BY_SUFFIX
+from workbench.data.sources import GoldenSource
 
 PAGE = DOCS / "how-to" / "start_on_your_documents.md"
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from workbench.labelling.label_file import LabelFile
+from workbench.core.schemas import SCHEMAS
 from workbench.monitor.log.reading import LoggedQuestions
-from workbench.schemas import SCHEMAS
+from workbench.people.labelling.label_file import LabelFile
 
 Compare = Callable[[Path, Path], str]
 

@@ -12,25 +12,25 @@ import click
 
 from tests.faults.injection import Fault, Injector
 from workbench.cli.main import Commands, main
+from workbench.core.errors import RunError
 from workbench.core.fingerprint import code_digest
-from workbench.datasets.formats.golden import write_golden
-from workbench.datasets.sources import GoldenSource
-from workbench.errors import RunError
-from workbench.execution import latency
-from workbench.execution.local import run_experiment
-from workbench.execution.outputs import publish
-from workbench.experiment.read import read_experiment
-from workbench.labelling.applying import apply_to
-from workbench.labelling.checking import LabelChecker
-from workbench.labelling.label_file import LabelFile, labels_by_annotator
-from workbench.labelling.pooling import CandidateSearch, LabelPool, PooledDocument
-from workbench.labelling.priority import queue_without_run
-from workbench.labelling.session import LabellingSession, LabellingTask
-from workbench.models.files import MINILM, model_fingerprint
+from workbench.core.records import Span
+from workbench.data.formats.golden import write_golden
+from workbench.data.sources import GoldenSource
+from workbench.llm.models.files import MINILM, model_fingerprint
 from workbench.monitor.log.query_log import QueryLog
 from workbench.monitor.log.reading import LoggedQuestions
-from workbench.records import Span
+from workbench.people.labelling.applying import apply_to
+from workbench.people.labelling.checking import LabelChecker
+from workbench.people.labelling.label_file import LabelFile, labels_by_annotator
+from workbench.people.labelling.pooling import CandidateSearch, LabelPool, PooledDocument
+from workbench.people.labelling.priority import queue_without_run
+from workbench.people.labelling.session import LabellingSession, LabellingTask
 from workbench.report.render.html import environment
+from workbench.sweep.execution import latency
+from workbench.sweep.execution.local import run_experiment
+from workbench.sweep.execution.outputs import publish
+from workbench.sweep.experiment.read import read_experiment
 
 PLACES = "places.json"
 # Sessions of a log, and questions of a session.

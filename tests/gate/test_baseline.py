@@ -9,10 +9,10 @@ import pytest
 
 from tests.answered_runs import Planted, answered
 from tests.made_runs import Made
-from workbench.errors import InputError
-from workbench.execution.local import Outcome
+from workbench.core.errors import InputError
 from workbench.gate.baseline import Differences, baseline_of, changed_settings, differences, read_baseline, write_baseline
-from workbench.results.run_tables import RunTables
+from workbench.report.results.run_tables import RunTables
+from workbench.sweep.execution.local import Outcome
 
 KEYS = ["condition", "metric", "query_id"]
 

@@ -12,20 +12,20 @@ import pandas as pd
 import pytest
 
 from tests.gated_runs import BASE, DOCUMENTS, PRIMARY, QUESTIONS, VALUES, as_random, floors, repeated
-from workbench.analysis.findings import findings
-from workbench.core.formatting import number, signed
-from workbench.errors import InputError
+from workbench.core.errors import InputError
+from workbench.core.text.formatting import number, signed
 from workbench.gate.baseline import Baseline, baseline_of, measured_by, measurement, read_baseline, write_baseline
 from workbench.gate.check import check_gate, compared_subjects, gated_configuration
 from workbench.gate.comparisons import SecondRuns
 from workbench.gate.render import annotation_lines, gate_junit, gate_lines, gate_markdown, gate_table
 from workbench.gate.report import GateReport, RuleResult
 from workbench.gate.rules import Floor, GateSettings, RetrievalTest, Subject, Tolerance
-from workbench.metrics.names import Metric
+from workbench.measures.metrics.names import Metric
+from workbench.measures.statistics.gates import Decision
+from workbench.report.analysis.findings import findings
 from workbench.report.render.plain import escaped
+from workbench.report.results.run_tables import RunTables
 from workbench.report.topics.run.gate import gate
-from workbench.results.run_tables import RunTables
-from workbench.statistics.gates import Decision
 
 
 @pytest.fixture(scope="module")

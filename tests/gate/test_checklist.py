@@ -12,12 +12,12 @@ from tests.answered_runs import Planted, answered
 from tests.judged_runs import Judged, judged
 from tests.made_runs import Made
 from workbench.cli.main import main
-from workbench.execution.collect import collect
-from workbench.experiment.read import experiment_of
+from workbench.core.schemas import SCHEMAS
 from workbench.gate.checklist.audit import AlertEvidence, LogEvidence, audited
 from workbench.gate.checklist.points import Checklist, ChecklistPoint, checklist_lines, settings_lines
-from workbench.results.run_tables import RunTables
-from workbench.schemas import SCHEMAS
+from workbench.report.results.run_tables import RunTables
+from workbench.sweep.execution.collect import collect
+from workbench.sweep.experiment.read import experiment_of
 
 LOGGED = LogEvidence(Path("logs"), 1200, {}, 40)
 TESTED = AlertEvidence(

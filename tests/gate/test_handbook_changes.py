@@ -13,16 +13,16 @@ import pytest
 
 from tests.chat_provider import ChatProvider
 from tests.conftest import ROOT
-from workbench.execution.collect import collect
-from workbench.execution.local import run_experiment
-from workbench.experiment.read import experiment_of
 from workbench.gate.baseline import baseline_of, write_baseline
 from workbench.gate.check import check_gate
 from workbench.gate.comparisons import SecondRuns
 from workbench.gate.report import GateReport
 from workbench.gate.rules import GateSettings, Subject
-from workbench.results.run_tables import RunTables
-from workbench.statistics.gates import Decision
+from workbench.measures.statistics.gates import Decision
+from workbench.report.results.run_tables import RunTables
+from workbench.sweep.execution.collect import collect
+from workbench.sweep.execution.local import run_experiment
+from workbench.sweep.experiment.read import experiment_of
 
 pytestmark = pytest.mark.slow
 

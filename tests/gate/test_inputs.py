@@ -6,9 +6,9 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from workbench.execution.local import Outcome
 from workbench.gate.baseline import QuestionPrint, changed_documents, changed_questions, document_prints, question_prints
-from workbench.results.run_tables import RunTables
+from workbench.report.results.run_tables import RunTables
+from workbench.sweep.execution.local import Outcome
 
 
 @pytest.fixture

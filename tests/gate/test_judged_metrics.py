@@ -10,12 +10,12 @@ import pytest
 from tests.answered_runs import Planted, answered
 from tests.gated_runs import floors
 from tests.judged_runs import Judged, judged
-from workbench.core.formatting import number
+from workbench.core.text.formatting import number
 from workbench.gate.baseline import baseline_of, write_baseline
 from workbench.gate.check import check_gate
 from workbench.gate.rules import Floor, GateSettings, Subject
-from workbench.results.run_tables import RunTables
-from workbench.statistics.gates import Decision
+from workbench.measures.statistics.gates import Decision
+from workbench.report.results.run_tables import RunTables
 
 
 @pytest.fixture(scope="module")

@@ -7,15 +7,15 @@ import pytest
 
 from tests.answered_runs import Planted, answered, with_causes
 from tests.lost_runs import FACTS, Sweep, documents
-from workbench.analysis.losses import QuestionLoss
-from workbench.execution.collect import collect
-from workbench.execution.local import Outcome
+from workbench.core.records import Span
 from workbench.gate.baseline import Baseline, Differences, baseline_of
 from workbench.gate.losses import LabelledPlaces, LostLabel, cause_of_loss, lost_questions
 from workbench.gate.ranked_spans import RankedSpans
 from workbench.gate.rules import Subject
-from workbench.records import Span
-from workbench.results.run_tables import RunTables
+from workbench.report.analysis.losses import QuestionLoss
+from workbench.report.results.run_tables import RunTables
+from workbench.sweep.execution.collect import collect
+from workbench.sweep.execution.local import Outcome
 
 
 @pytest.fixture(scope="module")

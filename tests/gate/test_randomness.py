@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from workbench.gate.gated import random_parts
-from workbench.metrics.names import Metric
-from workbench.results.run_tables import RunTables
+from workbench.measures.metrics.names import Metric
+from workbench.report.results.run_tables import RunTables
 
 CHAT = {"kind": "chat", "model": "m"}
 LOCAL = {"kind": "sentence-transformers"}

@@ -2,8 +2,8 @@
 
 import pandas as pd
 
+from workbench.core.records import Span
 from workbench.gate.ranked_spans import RankedSpans, covered, covering_rank, distinct_documents, ranked_spans
-from workbench.records import Span
 
 HITS = pd.DataFrame(
     [

@@ -2,11 +2,11 @@
 
 import xml.etree.ElementTree as ElementTree
 
-from workbench.analysis.losses import QuestionLoss
-from workbench.errors import InputError
+from workbench.core.errors import InputError
 from workbench.gate.render import annotation_lines, gate_json, gate_junit, gate_lines, gate_markdown, gate_table, write_unchecked
 from workbench.gate.report import GateReport, RuleResult
-from workbench.statistics.gates import Decision
+from workbench.measures.statistics.gates import Decision
+from workbench.report.analysis.losses import QuestionLoss
 
 ODD = 'a<script>|b`\n::error::x\x1b[31m 5% "q" & ]]>'
 HITS = tuple({"rank": rank, "doc_id": ODD, "start": 0, "end": 9, "text": ODD, "relevant": rank == 1} for rank in (1, 2))

@@ -1,6 +1,6 @@
 import pytest
 
-from workbench.errors import InputError
+from workbench.core.errors import InputError
 from workbench.llm.providers.anthropic import AnthropicClient
 from workbench.llm.providers.ollama import OllamaClient
 from workbench.llm.providers.openai import OpenAIClient

@@ -11,12 +11,12 @@ from typing import Any, Literal
 import pytest
 
 from tests.chat_provider import ChatProvider
-from workbench.errors import InputError, ModelError
+from workbench.core.errors import InputError, ModelError
+from workbench.core.storage.call_cache import CallCache
 from workbench.llm.base import CallFailure, ChatCall, ChatClient, Message, Reply
 from workbench.llm.registry import CLIENTS
 from workbench.llm.session import CallBudget, CallLimits, CallResources, ask_all, call_key
 from workbench.llm.tokens import most_prompt_tokens
-from workbench.storage.call_cache import CallCache
 
 from .conftest import call, make
 

@@ -5,8 +5,8 @@ import base64
 import pytest
 
 from workbench.llm.base import ChatCall, Message
+from workbench.llm.models.tokenizers import count
 from workbench.llm.tokens import count_of, most_prompt_tokens, most_tokens, name_of
-from workbench.models.tokenizers import count
 
 
 @pytest.mark.parametrize("value", [-5, 10**30, 2**62, 1.5, True, "7", None])

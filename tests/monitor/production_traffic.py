@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.monitored_service import HANDBOOK, RULES
-from workbench.datasets.sources import GoldenSource
-from workbench.records import Dataset
+from workbench.core.records import Dataset
+from workbench.data.sources import GoldenSource
 
 
 def handbook() -> Dataset:

@@ -7,9 +7,9 @@ import pytest
 from benchmarks.sampled_judging import LogWorld
 from tests.monitor.log_lines import arrow_table
 from tests.monitor.production_traffic import traffic
+from workbench.measures.statistics.judging.calibration import CalibrationValue
 from workbench.monitor.judging import estimate, judge_errors
 from workbench.monitor.sampling import draw, outline
-from workbench.statistics.judging.calibration import CalibrationValue
 
 END = pd.Timestamp("2026-11-04T00:00Z")
 STRONG = LogWorld((0.2, 0.5, 0.7, 0.98))

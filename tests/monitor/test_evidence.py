@@ -9,7 +9,7 @@ import workbench as wb
 from tests.monitor.log_lines import write_segment
 from tests.monitor.test_passes import SETTINGS, rows
 from tests.monitor.traces.conftest import request, span
-from workbench.errors import InputError
+from workbench.core.errors import InputError
 from workbench.monitor.passes import alert_evidence, log_evidence, monitor
 
 WHOLE = {"embedding_seconds": 0.01, "retrieval_seconds": 0.02, "generation_seconds": 1.0, "configuration": "c"}

@@ -10,14 +10,14 @@ import pandas as pd
 import pytest
 
 from tests.monitor.production_traffic import recorded, traffic
-from workbench.answering.base import AnswerResources
-from workbench.embedding.embed import MemoryVectorCache
-from workbench.embedding.static import StaticEmbedder
-from workbench.errors import StoreError
-from workbench.judging.base import Judge, Judgement, JudgeRequest
-from workbench.judging.claims.sentences import SentenceSplitter
-from workbench.judging.overlap import OverlapJudge
-from workbench.judging.settings import Judging
+from workbench.components.answering.base import AnswerResources
+from workbench.components.embedding.embed import MemoryVectorCache
+from workbench.components.embedding.static import StaticEmbedder
+from workbench.components.judging.base import Judge, Judgement, JudgeRequest
+from workbench.components.judging.claims.sentences import SentenceSplitter
+from workbench.components.judging.overlap import OverlapJudge
+from workbench.components.judging.settings import Judging
+from workbench.core.errors import StoreError
 from workbench.llm.session import CallResources
 from workbench.monitor.judging import FILE, judge
 

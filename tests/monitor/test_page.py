@@ -18,7 +18,7 @@ from tests.commands import workbench
 from tests.monitor.service_log import CHANGED, DAYS, rows, write_service_log
 from tests.monitor.written_log import rows as written
 from tests.page_checks import Traffic, serious
-from workbench.errors import InputError
+from workbench.core.errors import InputError
 from workbench.monitor.alerts.detect import RaisedAlert
 from workbench.monitor.alerts.state import Alert
 from workbench.monitor.comparison import usual_range

@@ -12,7 +12,7 @@ import pytest
 from tests.commands import workbench
 from tests.monitor.log_lines import write_segment
 from tests.monitor.production_traffic import recorded
-from workbench.errors import InputError
+from workbench.core.errors import InputError
 from workbench.monitor.log.reading import LoggedQuestions
 from workbench.monitor.passes import monitor, read_evaluations
 from workbench.monitor.settings import MonitorSettings

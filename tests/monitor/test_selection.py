@@ -9,14 +9,14 @@ import pytest
 import workbench as wb
 from tests.monitor.log_lines import arrow_table
 from tests.monitor.production_traffic import HANDBOOK, RULES, handbook, traffic
-from workbench.datasets.formats.golden import write_golden
-from workbench.embedding.embed import MemoryVectorCache, embed
-from workbench.embedding.static import StaticEmbedder
-from workbench.generation.passages import EMBEDDER
+from workbench.components.embedding.embed import MemoryVectorCache, embed
+from workbench.components.embedding.static import StaticEmbedder
+from workbench.core.records import Dataset, Document
+from workbench.data.formats.golden import write_golden
 from workbench.monitor.question_texts import leaders, normalised, signature
 from workbench.monitor.sampling import outline
 from workbench.monitor.selection import production_dataset, select
-from workbench.records import Dataset, Document
+from workbench.people.generation.passages import EMBEDDER
 
 CACHE = MemoryVectorCache()
 EMPTY = Dataset("empty", (Document("d", "The ferry costs nine euros."),), (), ())

@@ -7,7 +7,7 @@ import urllib.request
 import pytest
 
 from tests.offline.sitecustomize import NOTES
-from workbench.models.http import ConnectError, HttpRoute, asynchronous_client, blocking_client
+from workbench.llm.models.http import ConnectError, HttpRoute, asynchronous_client, blocking_client
 
 # Addresses that are reserved for documentation.
 NAME, NUMBER, LONG = "elsewhere.example", "192.0.2.1", "2001:db8::1"

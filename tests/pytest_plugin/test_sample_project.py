@@ -9,16 +9,16 @@ import pytest
 
 from tests.commands import workbench
 from tests.pytest_plugin.conftest import GATE, SAMPLE, Run
-from workbench.errors import InputError
-from workbench.execution.local import run_experiment
-from workbench.execution.outputs import write_outputs
-from workbench.experiment.read import read_experiment
-from workbench.suite.rag_suite import RagSuite, SuiteOptions
+from workbench.core.errors import InputError
+from workbench.sweep.execution.local import run_experiment
+from workbench.sweep.execution.outputs import write_outputs
+from workbench.sweep.experiment.read import read_experiment
+from workbench.testing.suite.rag_suite import RagSuite, SuiteOptions
 
 SUITE = ("--rag-experiment", "experiments/suite.yaml")
 # Counts the sweeps of all processes.
 SWEEPS = """
-from workbench.suite.rag_suite import RagSuite
+from workbench.testing.suite.rag_suite import RagSuite
 sweep = RagSuite._sweep
 def counted(self):
     with open("sweeps.txt", "a") as file:

@@ -11,11 +11,11 @@ from tests.gguf import NAME, gguf_file
 from tests.rag_evaluation.evaluation_model import EvaluationModel, configured
 from tests.rag_evaluation.ground_truth import GroundTruth, ground_truth
 from tests.rag_evaluation.sessions import SECONDS, SharedSession, shared_session
-from workbench.datasets.sources import NfcorpusSource
+from workbench.core.records import Document, Query
+from workbench.data.sources import NfcorpusSource
 from workbench.llm.session import CallResources
-from workbench.records import Document, Query
-from workbench.targets.base import TargetResources
-from workbench.targets.mcp.target import McpTarget
+from workbench.systems.base import TargetResources
+from workbench.systems.mcp.target import McpTarget
 
 ROOT = Path(__file__).parents[2]
 INGESTION = 300.0

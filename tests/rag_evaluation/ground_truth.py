@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from workbench.errors import InputError
-from workbench.records import Query
+from workbench.core.errors import InputError
+from workbench.core.records import Query
 
 FILE = Path(__file__).parent / "fixtures" / "ground_truth.json"
 

@@ -6,8 +6,8 @@ from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from workbench.records import Answer, Document, Query, TargetHit
-from workbench.targets.base import System, Target, TargetResources
+from workbench.core.records import Answer, Document, Query, TargetHit
+from workbench.systems.base import System, Target, TargetResources
 
 T = TypeVar("T")
 # A small model on a busy machine reads five notes in minutes.

@@ -6,7 +6,7 @@ import pytest
 
 from tests.rag_evaluation.conftest import NfcorpusTestData
 from tests.rag_evaluation.ground_truth import ground_truth, recall_threshold, rows
-from workbench.errors import InputError
+from workbench.core.errors import InputError
 
 IDS = ["PLAIN-2630", "PLAIN-2660", "PLAIN-2510", "PLAIN-2430", "PLAIN-2690"]
 K = 10

@@ -9,15 +9,15 @@ import pytest
 
 from tests.made_runs import SIZES, settings
 from tests.shared import built_once
-from workbench.execution.collect import collect
-from workbench.execution.local import Outcome, run_experiment
-from workbench.execution.outputs import write_outputs
-from workbench.experiment.read import experiment_of
-from workbench.notebook_runner.kernels import Kernels
-from workbench.notebook_runner.notebooks import notebook_path, run_notebook
-from workbench.notebook_runner.run_notebooks import USED
 from workbench.report.render.html import write_report
-from workbench.results.run_tables import RunTables
+from workbench.report.results.run_tables import RunTables
+from workbench.sweep.execution.collect import collect
+from workbench.sweep.execution.local import Outcome, run_experiment
+from workbench.sweep.execution.outputs import write_outputs
+from workbench.sweep.experiment.read import experiment_of
+from workbench.sweep.notebook_runner.kernels import Kernels
+from workbench.sweep.notebook_runner.notebooks import notebook_path, run_notebook
+from workbench.sweep.notebook_runner.run_notebooks import USED
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,13 @@ import pytest
 from nbclient import NotebookClient
 
 from tests.answered_runs import Planted, answered
-from workbench.analysis.answer_values import answering
 from workbench.api.results import Results
-from workbench.errors import InputError
-from workbench.notebook_runner.notebooks import notebook_path, run_notebook
-from workbench.notebook_runner.run_notebooks import notebook_jobs
+from workbench.core.errors import InputError
+from workbench.core.storage.result_store import Store
+from workbench.report.analysis.answer_values import answering
 from workbench.report.render.notebook import MIME
-from workbench.storage.result_store import Store
+from workbench.sweep.notebook_runner.notebooks import notebook_path, run_notebook
+from workbench.sweep.notebook_runner.run_notebooks import notebook_jobs
 
 PARTS = ("evidence alone", "distractors", "retrieval", "counterfactual/before", "remaining", "closed book")
 

@@ -61,9 +61,9 @@ def answered_page(answered_run, tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def exported(shown, hostile, untidy, answered_run, tmp_path_factory) -> list[Path]:
     """The pages of executed notebooks: tidy and untidy runs, hostile documents, answers."""
-    from workbench.notebook_runner.notebooks import notebook_path, run_notebook
+    from workbench.core.storage.result_store import Store
     from workbench.report.render.notebook_page import write_notebook_page
-    from workbench.storage.result_store import Store
+    from workbench.sweep.notebook_runner.notebooks import notebook_path, run_notebook
 
     pages = [write_notebook_page(path) for path in sorted((shown.folder / "notebooks").glob("*.ipynb"))]
     for run, name in ((hostile.run, "configuration"), (untidy, "comparison"), (answered_run, "answers")):
@@ -125,7 +125,7 @@ def test_the_ranking_is_sorted_by_its_headings(opened, shown):
 
 
 def test_the_ranking_is_filtered_by_text_and_by_tie_set(opened, made, tmp_path):
-    from workbench.analysis.findings import findings
+    from workbench.report.analysis.findings import findings
     from workbench.report.render.html import write_report
 
     outcome = made.valued([[1.0, 1.0, 0.0] * 40, [1.0, 0.0, 1.0] * 40, [0.0] * 119 + [1.0]])
@@ -163,8 +163,8 @@ def test_a_question_opens_to_its_chunks_with_the_evidence_marked(opened, hostile
 
 
 def test_questions_are_sorted_by_difference_and_filtered_by_cause(opened, made, tmp_path):
-    from workbench.execution.collect import collect
     from workbench.report.render.html import write_report
+    from workbench.sweep.execution.collect import collect
 
     seen = opened(write_report(collect(made.ran(3)), tmp_path / "report.html"))
     page = seen.page

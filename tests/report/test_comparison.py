@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 
 from workbench.api.results import load
-from workbench.errors import InputError
-from workbench.execution.collect import collect
+from workbench.core.errors import InputError
 from workbench.report.model import Figure, Table
 from workbench.report.render.html import write_report
 from workbench.report.render.notebook import MIME, Shown
 from workbench.report.views import ComparisonView
+from workbench.sweep.execution.collect import collect
 
 
 @pytest.fixture(scope="module")

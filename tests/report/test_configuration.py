@@ -4,9 +4,9 @@ import re
 import pytest
 
 from workbench.api.results import load
-from workbench.errors import InputError
-from workbench.execution.collect import collect
+from workbench.core.errors import InputError
 from workbench.report.views import ConfigurationView
+from workbench.sweep.execution.collect import collect
 
 
 @pytest.fixture(scope="module")

@@ -8,13 +8,13 @@ import pytest
 from tests.judged_runs import Judged, judged
 from workbench.api.plots import Plots
 from workbench.api.results import Results
-from workbench.errors import InputError
-from workbench.notebook_runner.notebooks import notebook_path, run_notebook
-from workbench.notebook_runner.run_notebooks import notebook_jobs
+from workbench.core.errors import InputError
+from workbench.core.storage.result_store import Store
 from workbench.report.render.notebook import MIME
 from workbench.report.topics.registry import TOPICS
 from workbench.report.views import JudgeView
-from workbench.storage.result_store import Store
+from workbench.sweep.notebook_runner.notebooks import notebook_path, run_notebook
+from workbench.sweep.notebook_runner.run_notebooks import notebook_jobs
 
 
 def words(shown):

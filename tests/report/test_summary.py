@@ -12,18 +12,18 @@ import pandas as pd
 import pytest
 
 from tests.made_runs import SIZES, Made
-from workbench.analysis.findings import findings
-from workbench.core.formatting import share
-from workbench.execution.collect import collect
-from workbench.execution.local import Outcome
+from workbench.core.text.formatting import share
+from workbench.measures.statistics.verdict import METHODS
+from workbench.report.analysis.findings import findings
 from workbench.report.model import SummaryItem
 from workbench.report.render.html import document_of
 from workbench.report.render.html import rendered as html_page
 from workbench.report.render.plain import summary_lines, summary_markdown
+from workbench.report.results.run_tables import RunTables
 from workbench.report.summary import answers
 from workbench.report.views import ComparisonView
-from workbench.results.run_tables import RunTables
-from workbench.statistics.verdict import METHODS
+from workbench.sweep.execution.collect import collect
+from workbench.sweep.execution.local import Outcome
 
 NOTEBOOK = Path(__file__).parents[2] / "notebooks" / "comparison.ipynb"
 # What a null result must say of nothing.

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from workbench.core.formatting import interval, number, signed
-from workbench.errors import InputError, StoreError
-from workbench.execution.collect import collect
-from workbench.notebook_runner.run_notebooks import write_trends
+from workbench.core.errors import InputError, StoreError
+from workbench.core.storage.result_store import Store
+from workbench.core.text.formatting import interval, number, signed
 from workbench.report.cells import p_cell
+from workbench.report.results.history import append
 from workbench.report.trends import label_rows, load_history
-from workbench.results.history import append
-from workbench.storage.result_store import Store
+from workbench.sweep.execution.collect import collect
+from workbench.sweep.notebook_runner.run_notebooks import write_trends
 
 NOISE = np.random.default_rng(3).normal(0, 0.004, 12).round(4)
 

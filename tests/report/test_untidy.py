@@ -7,14 +7,14 @@ import re
 import pytest
 from matplotlib.text import Text
 
-from workbench.analysis.findings import findings
-from workbench.analysis.parts import parts
-from workbench.core.formatting import shortened
-from workbench.execution.collect import collect
+from workbench.core.text.formatting import shortened
+from workbench.report.analysis.findings import findings
+from workbench.report.analysis.parts import parts
 from workbench.report.model import Collapsible, Columns, Figure, Section, Table
 from workbench.report.render.html import document_of, rendered
 from workbench.report.render.plain import summary_lines, summary_markdown
 from workbench.report.views import ComparisonView, ConfigurationView
+from workbench.sweep.execution.collect import collect
 
 pytestmark = pytest.mark.slow
 

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from tests.conftest import ROOT
-from workbench.answering.base import AnswerRequest, AnswerResources
-from workbench.answering.extractive import ExtractiveGenerator
-from workbench.chunking.fixed import FixedChunker
-from workbench.datasets.sources import GoldenSource
-from workbench.embedding.embed import MemoryVectorCache, embed
+from workbench.components.answering.base import AnswerRequest, AnswerResources
+from workbench.components.answering.extractive import ExtractiveGenerator
+from workbench.components.chunking.fixed import FixedChunker
+from workbench.components.embedding.embed import MemoryVectorCache, embed
+from workbench.core.records import Passage, Query, Variant
+from workbench.data.sources import GoldenSource
 from workbench.llm.session import CallResources
-from workbench.records import Passage, Query, Variant
 
 pytestmark = pytest.mark.soak
 THRESHOLDS = (0.45, 0.5, 0.55, 0.6, 0.65)

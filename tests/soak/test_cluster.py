@@ -14,11 +14,11 @@ import pandas as pd
 import psutil
 import pytest
 
-from workbench.execution.dask.precompute import precompute
-from workbench.execution.local import Outcome, run_experiment
-from workbench.execution.outputs import write_outputs
-from workbench.experiment.read import experiment_of
-from workbench.schemas import SCHEMAS
+from workbench.core.schemas import SCHEMAS
+from workbench.sweep.execution.dask.precompute import precompute
+from workbench.sweep.execution.local import Outcome, run_experiment
+from workbench.sweep.execution.outputs import write_outputs
+from workbench.sweep.experiment.read import experiment_of
 
 SWEEP = {"chunking": [{"kind": "fixed", "size": [64, 128, 256], "overlap": 0}, {"kind": "sentence", "size": 128}]}
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from tests.environments import install, outside
-from tests.targets.recorded.conftest import BERTH, PILOT, answer, search
-from workbench.records import TargetHit
-from workbench.targets.recorded.target import RecordedTarget
+from tests.systems.recorded.conftest import BERTH, PILOT, answer, search
+from workbench.core.records import TargetHit
+from workbench.systems.recorded.target import RecordedTarget
 
 # Ragas 0.4.3 imports a module that langchain-community 0.4 no longer has.
 PACKAGES = ("ragas==0.4.3", "langchain-community<0.4", "deepeval==4.3.1", "pyarrow")

@@ -14,11 +14,11 @@ from mcp import Client, StdioServerParameters
 import workbench
 from tests.chat_provider import ChatProvider
 from tests.environments import install, pip
-from tests.targets.mcp.conftest import ROOT, during
-from workbench.datasets.sources import GoldenSource
-from workbench.records import Answer, Dataset, Query, TargetHit
-from workbench.targets.base import System, TargetError
-from workbench.targets.mcp.target import McpTarget
+from tests.systems.mcp.conftest import ROOT, during
+from workbench.core.records import Answer, Dataset, Query, TargetHit
+from workbench.data.sources import GoldenSource
+from workbench.systems.base import System, TargetError
+from workbench.systems.mcp.target import McpTarget
 
 pytestmark = pytest.mark.soak
 HANDBOOK = ROOT / "experiments" / "handbook"

@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 from tests.environments import install
-from workbench.execution.local import run_experiment
-from workbench.execution.outputs import write_outputs
-from workbench.experiment.read import experiment_of
+from workbench.sweep.execution.local import run_experiment
+from workbench.sweep.execution.outputs import write_outputs
+from workbench.sweep.experiment.read import experiment_of
 
 pytestmark = pytest.mark.soak
 

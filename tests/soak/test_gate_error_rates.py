@@ -8,8 +8,8 @@ import pytest
 from scipy import stats
 
 from benchmarks.gate_error_rates import Rates, simulated, table, worlds
-from workbench.statistics.comparison import holm
-from workbench.statistics.gates import ALARM
+from workbench.measures.statistics.comparison import holm
+from workbench.measures.statistics.gates import ALARM
 
 pytestmark = pytest.mark.soak
 REPETITIONS, HISTORIES = 400, 100

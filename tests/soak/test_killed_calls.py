@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from tests.loopback import Loopback, LoopbackHandler, serving
-from workbench.storage.cache_check import check_cache
-from workbench.storage.call_cache import CALLS
+from workbench.core.storage.cache_check import check_cache
+from workbench.core.storage.call_cache import CALLS
 
 N, CONCURRENCY, KILLS = 4_000, 20, 20
 
@@ -26,7 +26,7 @@ from pathlib import Path
 from workbench.llm.base import ChatCall, Message, Reply
 from workbench.llm.providers.openai import OpenAIClient
 from workbench.llm.session import CallResources, ask_all
-from workbench.storage.call_cache import CallCache
+from workbench.core.storage.call_cache import CallCache
 address, path, n, concurrency = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
 client = OpenAIClient(model="words", base_url=address, concurrency=concurrency, retries=2)
 calls = [ChatCall([Message("user", f"question {number}")], max_tokens=8) for number in range(n)]

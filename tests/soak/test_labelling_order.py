@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from workbench.labelling.pooling import document_rankings, pool_of_run
-from workbench.labelling.priority import deciding_metric, leading_bounds, queue, rivals
-from workbench.records import Qrel
+from workbench.core.records import Qrel
+from workbench.people.labelling.pooling import document_rankings, pool_of_run
+from workbench.people.labelling.priority import deciding_metric, leading_bounds, queue, rivals
 
 pytestmark = pytest.mark.soak
 

@@ -24,9 +24,9 @@ from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import NodeRelationship, NodeWithScore, RelatedNodeInfo, TextNode
 
 from workbench.llm.session import CallResources
-from workbench.records import Query
-from workbench.targets.base import TargetResources
-from workbench.targets.callable.target import PythonTarget, target_of
+from workbench.core.records import Query
+from workbench.systems.base import TargetResources
+from workbench.systems.callable.target import PythonTarget, target_of
 
 TEXTS = {"leave": "Employees get 25 days of paid leave.", "travel": "A taxi is paid after ten in the evening."}
 NODES = [

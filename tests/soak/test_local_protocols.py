@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from workbench.core.storage.call_cache import CallCache
 from workbench.llm.base import CallFailure, ChatCall, ChatClient, Message, Reply
 from workbench.llm.providers.anthropic import AnthropicClient
 from workbench.llm.providers.local import LocalClient
 from workbench.llm.providers.openai import OpenAIClient
 from workbench.llm.session import CallResources, ask_all
-from workbench.storage.call_cache import CallCache
 
 ROOT = Path(__file__).parents[2]
 WINDOW, N = 1024, 6

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tests.statistics.answers.loss_worlds import LossWorld, RefusingWorld
-from workbench.statistics.effects import EffectReading
+from tests.measures.statistics.answers.loss_worlds import LossWorld, RefusingWorld
+from workbench.measures.statistics.effects import EffectReading
 
 WORLDS = 400
 pytestmark = pytest.mark.soak

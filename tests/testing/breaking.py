@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from workbench.errors import LawError
+from workbench.core.errors import LawError
 
 
 def assert_broken(laws: Sequence[Callable[[Any], None]], name: str, component: object, check: Callable[[Any], None]) -> str:

@@ -6,11 +6,11 @@ from typing import ClassVar, Literal
 import pytest
 
 from tests.testing.breaking import assert_all_are_broken, assert_broken
-from workbench.chunking.base import Chunker, CuttingChunker
-from workbench.chunking.fixed import FixedChunker
-from workbench.chunking.hierarchical import HierarchicalChunker
-from workbench.errors import InputError, LawError, RunError
-from workbench.records import Chunk
+from workbench.components.chunking.base import Chunker, CuttingChunker
+from workbench.components.chunking.fixed import FixedChunker
+from workbench.components.chunking.hierarchical import HierarchicalChunker
+from workbench.core.errors import InputError, LawError, RunError
+from workbench.core.records import Chunk
 from workbench.testing import CHUNKER_LAWS, check_chunker
 
 
@@ -155,7 +155,7 @@ def test_an_error_of_workbench_is_left_as_it_is() -> None:
 
 
 def test_a_class_or_another_component_is_refused() -> None:
-    with pytest.raises(InputError, match=r"expected an instance of workbench.chunking.base.Chunker, not the class Lines"):
+    with pytest.raises(InputError, match=r"expected an instance of workbench.components.chunking.base.Chunker, not the class Lines"):
         check_chunker(Lines)
     with pytest.raises(InputError, match="not a str"):
         check_chunker("lines")

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tests.testing.breaking import assert_all_are_broken, assert_broken
-from workbench.embedding.base import Embedder
-from workbench.errors import LawError
+from workbench.components.embedding.base import Embedder
+from workbench.core.errors import LawError
 from workbench.testing import EMBEDDER_LAWS, check_embedder
 
 

@@ -6,8 +6,8 @@ from typing import ClassVar, Literal
 import pytest
 
 from tests.testing.breaking import assert_all_are_broken, assert_broken
-from workbench.answering.base import Generator
-from workbench.records import Answer
+from workbench.components.answering.base import Generator
+from workbench.core.records import Answer
 from workbench.testing import GENERATOR_LAWS, check_generator
 
 

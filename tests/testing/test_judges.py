@@ -6,9 +6,9 @@ from typing import ClassVar, Literal
 import pytest
 
 from tests.testing.breaking import assert_all_are_broken, assert_broken
-from workbench.judging.base import Judge, Judgement
-from workbench.judging.claims.base import AnswerClaims, ClaimSplitter
-from workbench.records import Claim
+from workbench.components.judging.base import Judge, Judgement
+from workbench.components.judging.claims.base import AnswerClaims, ClaimSplitter
+from workbench.core.records import Claim
 from workbench.testing import JUDGE_LAWS, SPLITTER_LAWS, check_judge, check_splitter
 
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from tests.testing.breaking import assert_all_are_broken, assert_broken
-from workbench.errors import InputError, LawError
-from workbench.metrics.case import MetricValues
-from workbench.metrics.definition import ANSWERABLE, RELEVANT, MetricDefinition, Requirement
-from workbench.metrics.delivery import delivered
-from workbench.metrics.registry import METRICS
+from workbench.core.errors import InputError, LawError
+from workbench.measures.metrics.case import MetricValues
+from workbench.measures.metrics.definition import ANSWERABLE, RELEVANT, MetricDefinition, Requirement
+from workbench.measures.metrics.delivery import delivered
+from workbench.measures.metrics.registry import METRICS
 from workbench.testing import METRIC_LAWS, check_metric
 
 
@@ -155,5 +155,5 @@ def test_the_message_says_the_metric_the_query_and_its_value() -> None:
 def test_an_unknown_name_and_a_function_are_refused() -> None:
     with pytest.raises(InputError, match=r"there is no metric 'recal' .did you mean 'recall'"):
         check_metric("recal")
-    with pytest.raises(InputError, match=r"expected an instance of workbench.metrics.definition.MetricDefinition, not a function"):
+    with pytest.raises(InputError, match=r"expected an instance of workbench.measures.metrics.definition.MetricDefinition, not a function"):
         check_metric(first_hit)

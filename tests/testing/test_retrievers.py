@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 from tests.testing.breaking import assert_all_are_broken, assert_broken
-from workbench.errors import LawError
-from workbench.retrieval.base import Ranking, Retriever, SearchDepth
-from workbench.retrieval.dense import DenseRetriever
-from workbench.retrieval.exhaustive import rank_all
+from workbench.components.retrieval.base import Ranking, Retriever, SearchDepth
+from workbench.components.retrieval.dense import DenseRetriever
+from workbench.components.retrieval.exhaustive import rank_all
+from workbench.core.errors import LawError
 from workbench.testing import RETRIEVER_LAWS, check_retriever
 
 

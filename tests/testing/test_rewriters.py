@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from tests.testing.breaking import assert_all_are_broken, assert_broken
-from workbench.rewriting.base import Rewriter, RewrittenText, TextRewriter
-from workbench.rewriting.rm3 import RM3Rewriter
-from workbench.rewriting.rocchio import RocchioRewriter
+from workbench.components.rewriting.base import Rewriter, RewrittenText, TextRewriter
+from workbench.components.rewriting.rm3 import RM3Rewriter
+from workbench.components.rewriting.rocchio import RocchioRewriter
 from workbench.testing import REWRITER_LAWS, check_rewriter
 
 

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.component import Component
+from workbench.core.errors import InputError
 from workbench.core.imported_functions import imported_object
-from workbench.errors import InputError
-from workbench.records import Document
+from workbench.core.records import Document
 
 if TYPE_CHECKING:
-    from workbench.chunking.foreign.callable import CallableChunker
+    from workbench.components.chunking.foreign.callable import CallableChunker
 
 # How a value of a type is usually made, where its name alone does not say it.
 _MAKERS: Mapping[str, str] = {
@@ -47,7 +47,7 @@ def require(value: object, kind: type, name: str) -> None:
 
 def require_k(k: int | None) -> None:
     """Raise InputError unless a number of hits is None, or a whole number that a search accepts."""
-    from workbench.metrics.names import MOST_K
+    from workbench.measures.metrics.names import MOST_K
 
     if k is None:
         return
@@ -79,8 +79,8 @@ def given_component(stage: str, value: object) -> object:
     A kind that needs a size has that of the default, 256. Raises InputError for an unknown kind, invalid settings or another function.
     """
     # Deferred: a run is opened without the packages of all components.
-    from workbench.experiment.components import component
-    from workbench.experiment.expand import NONE, OPTIONAL, STAGES
+    from workbench.sweep.experiment.components import component
+    from workbench.sweep.experiment.expand import NONE, OPTIONAL, STAGES
 
     if is_function(value):
         return wrapped(stage, value)
@@ -102,7 +102,7 @@ def given_component(stage: str, value: object) -> object:
 
 def kind_settings(stage: str, kind: str) -> dict[str, Any]:
     """Return the settings that the name of a kind stands for. An unknown kind keeps its name, and is reported where settings are read."""
-    from workbench.experiment.expand import DEFAULTS, STAGES
+    from workbench.sweep.experiment.expand import DEFAULTS, STAGES
 
     fields = STAGES[stage][kind].model_fields if kind in STAGES[stage] else {}
     needed = {name: value for name, value in DEFAULTS[stage].items() if name in fields and fields[name].is_required()}
@@ -116,7 +116,7 @@ def is_function(value: object) -> bool:
 
 def wrapped(stage: str, function: Any) -> "CallableChunker":
     """Return a chunker that calls a function of a module. Raises InputError for a function of a notebook or script, and for other stages."""
-    from workbench.chunking.foreign.callable import CallableChunker
+    from workbench.components.chunking.foreign.callable import CallableChunker
 
     name = getattr(function, "__name__", type(function).__name__)
     if stage != "chunking":

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from markupsafe import Markup
 
-from workbench.records import Chunk
+from workbench.core.records import Chunk
 
 _SHADES = ("rgba(74,143,208,.28)", "rgba(227,150,40,.26)")
 _SHARED = "background-color:rgba(128,128,128,.35);border-bottom:2px dotted"

@@ -9,15 +9,15 @@ import pandas as pd
 
 from workbench.api.arguments import documents_of, given_component, require
 from workbench.api.chunk_marks import marked_text
-from workbench.chunking.base import Chunker
-from workbench.core.display import text_html
-from workbench.core.formatting import plural
-from workbench.datasets.formats.golden import save_golden
-from workbench.datasets.sources import SOURCES, recognise
-from workbench.errors import InputError
-from workbench.guessed_names import checked_names, unknown_argument
-from workbench.pipeline.chunk_table import Chunks, chunk_tables
-from workbench.records import Dataset, Document
+from workbench.components.chunking.base import Chunker
+from workbench.core.errors import InputError
+from workbench.core.records import Dataset, Document
+from workbench.core.text.display import text_html
+from workbench.core.text.formatting import plural
+from workbench.core.text.guessed_names import checked_names, unknown_argument
+from workbench.data.formats.golden import save_golden
+from workbench.data.sources import SOURCES, recognise
+from workbench.sweep.pipeline.chunk_table import Chunks, chunk_tables
 
 _ARGUMENTS = ("path", "split", "kind", "documents", "qrels", "unlabelled", "recurrences", "max_file_mb")
 

@@ -9,19 +9,19 @@ import pandas as pd
 from workbench.api.arguments import require
 from workbench.api.given_systems import indexed, target_for
 from workbench.api.pipeline import Index, Pipeline
+from workbench.api.scoring.score import Scores, scores_of
+from workbench.api.scoring.systems import EnoughHits, run_system
 from workbench.api.systems import scores_of_target, usual_metrics
-from workbench.datasets.checks import checked
-from workbench.errors import InputError
-from workbench.guessed_names import checked_names
-from workbench.metrics.expressions import computed_anew
-from workbench.metrics.inputs import Labels
-from workbench.metrics.names import Metric, metrics_given
-from workbench.pipeline.graph import Graph
-from workbench.records import Dataset, Variant
-from workbench.scoring.score import Scores, scores_of
-from workbench.scoring.systems import EnoughHits, run_system
-from workbench.statistics.clusters import query_clusters
-from workbench.targets.callable.target import PythonTarget
+from workbench.core.errors import InputError
+from workbench.core.records import Dataset, Variant
+from workbench.core.text.guessed_names import checked_names
+from workbench.data.checks import checked
+from workbench.measures.metrics.expressions import computed_anew
+from workbench.measures.metrics.inputs import Labels
+from workbench.measures.metrics.names import Metric, metrics_given
+from workbench.measures.statistics.clusters import query_clusters
+from workbench.sweep.pipeline.graph import Graph
+from workbench.systems.callable.target import PythonTarget
 
 # It takes a question and a number of hits.
 SearchFunction = Callable[[str, int], Iterable[Any]]

@@ -10,24 +10,24 @@ import yaml
 from workbench.api.arguments import is_function, kind_settings, require, wrapped
 from workbench.api.pipeline import Pipeline
 from workbench.api.results import Results
+from workbench.components.judging.settings import Judging
 from workbench.core.component import Component
-from workbench.core.display import table_html
+from workbench.core.errors import InputError
 from workbench.core.files import write_text
-from workbench.core.formatting import listed, plural
-from workbench.core.progress import ProgressBar, reporting, say_above, sweep_progress
-from workbench.datasets.sources import SOURCES, Source, recognise
-from workbench.errors import InputError
-from workbench.execution.local import FILES, Precompute, on_workers, run_experiment
-from workbench.execution.outputs import publish
-from workbench.execution.plan import Plan, plan_experiment
-from workbench.execution.screening import screen as screen_experiment
-from workbench.experiment.expand import STAGES
-from workbench.experiment.read import ExperimentSpec, experiment_of, read_experiment
-from workbench.guessed_names import AdvisedNames, advised_names, checked_names
-from workbench.judging.settings import Judging
-from workbench.metrics.expressions import computed_anew, of_function
-from workbench.metrics.names import Metric, metrics_given
-from workbench.records import Dataset
+from workbench.core.records import Dataset
+from workbench.core.text.display import table_html
+from workbench.core.text.formatting import listed, plural
+from workbench.core.text.guessed_names import AdvisedNames, advised_names, checked_names
+from workbench.core.text.progress import ProgressBar, reporting, say_above, sweep_progress
+from workbench.data.sources import SOURCES, Source, recognise
+from workbench.measures.metrics.expressions import computed_anew, of_function
+from workbench.measures.metrics.names import Metric, metrics_given
+from workbench.sweep.execution.local import FILES, Precompute, on_workers, run_experiment
+from workbench.sweep.execution.outputs import publish
+from workbench.sweep.execution.plan import Plan, plan_experiment
+from workbench.sweep.execution.screening import screen as screen_experiment
+from workbench.sweep.experiment.expand import STAGES
+from workbench.sweep.experiment.read import ExperimentSpec, experiment_of, read_experiment
 
 # A component, or its settings as in an experiment file.
 Settings = Component | Mapping[str, Any]

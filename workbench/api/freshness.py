@@ -3,12 +3,12 @@
 from pathlib import Path
 
 from workbench.api.arguments import require
-from workbench.errors import RunError
+from workbench.core.errors import RunError
 from workbench.llm.session import CallResources
-from workbench.targets.base import Target, TargetDownError, TargetResources
-from workbench.targets.freshness.cases import FreshnessData, read_freshness
-from workbench.targets.freshness.check import check_freshness as check_target
-from workbench.targets.freshness.report import FreshnessReport
+from workbench.systems.base import Target, TargetDownError, TargetResources
+from workbench.systems.freshness.cases import FreshnessData, read_freshness
+from workbench.systems.freshness.check import check_freshness as check_target
+from workbench.systems.freshness.report import FreshnessReport
 
 
 def check_freshness(target: Target, data: FreshnessData | str | Path) -> FreshnessReport:

@@ -11,18 +11,18 @@ import pandas as pd
 from workbench.api.arguments import require_k
 from workbench.api.pipeline import Hits, Index, Pipeline
 from workbench.api.results import Results
+from workbench.api.scoring.systems import FIRST_K, EnoughHits
 from workbench.core.component import Component
+from workbench.core.errors import InputError
 from workbench.core.imported_functions import imported_object
-from workbench.errors import InputError
-from workbench.metrics.names import MOST_K
-from workbench.pipeline.single_question import SingleAnswer
-from workbench.records import Dataset, Document
-from workbench.results.run_tables import MANIFEST
-from workbench.scoring.systems import FIRST_K, EnoughHits
-from workbench.targets.base import Target
-from workbench.targets.callable.interfaces import CallableInterface
-from workbench.targets.callable.target import PythonTarget, Returns, target_of
-from workbench.targets.recorded.target import RecordedTarget
+from workbench.core.records import Dataset, Document
+from workbench.measures.metrics.names import MOST_K
+from workbench.report.results.run_tables import MANIFEST
+from workbench.sweep.pipeline.single_question import SingleAnswer
+from workbench.systems.base import Target
+from workbench.systems.callable.interfaces import CallableInterface
+from workbench.systems.callable.target import PythonTarget, Returns, target_of
+from workbench.systems.recorded.target import RecordedTarget
 
 _FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 _FORMS = "give a function, an index, a target, a file of recorded results, or a function as package.module:name"

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from workbench.api.arguments import require
-from workbench.core.formatting import meant, plural
-from workbench.errors import InputError
-from workbench.labelling.agreement import LabelAgreement, agreement_of
-from workbench.labelling.applying import AppliedLabels, apply_to
-from workbench.labelling.checking import LabelChecker, read_label_files
-from workbench.records import Dataset
+from workbench.core.errors import InputError
+from workbench.core.records import Dataset
+from workbench.core.text.formatting import meant, plural
+from workbench.people.labelling.agreement import LabelAgreement, agreement_of
+from workbench.people.labelling.applying import AppliedLabels, apply_to
+from workbench.people.labelling.checking import LabelChecker, read_label_files
 
 
 def apply_labels(dataset: Dataset, *files: str | Path, adjudicator: str = "") -> AppliedLabels:

@@ -8,35 +8,35 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from workbench.answering.base import Generator
 from workbench.api.arguments import documents_of, given_component, require, require_k
-from workbench.chunking.base import Chunker
-from workbench.chunking.fixed import FixedChunker
-from workbench.context.context_packing import ContextPacking
-from workbench.context.packing import pack
+from workbench.components.answering.base import Generator
+from workbench.components.chunking.base import Chunker
+from workbench.components.chunking.fixed import FixedChunker
+from workbench.components.context.context_packing import ContextPacking
+from workbench.components.context.packing import pack
+from workbench.components.embedding.base import Embedder
+from workbench.components.embedding.sentence_transformers import SentenceTransformerEmbedder
+from workbench.components.reranking.base import Reranker
+from workbench.components.retrieval.base import Corpus, DocumentFilters, Retriever, SearchDepth
+from workbench.components.retrieval.dense import DenseRetriever
+from workbench.components.rewriting.base import Rewriter
 from workbench.core.component import Component
-from workbench.core.display import excerpt, table_html
-from workbench.core.formatting import plural
-from workbench.datasets.checks import checked
-from workbench.datasets.filters import filter_faults, matches, metadata_fields
-from workbench.embedding.base import Embedder
-from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
-from workbench.errors import InputError
-from workbench.guessed_names import AdvisedNames, checked_init, checked_names
-from workbench.metrics.case import Cut
-from workbench.models.tokenizers import BUDGET_VOCABULARY, tokenise
-from workbench.pipeline.chunk_table import Chunks
-from workbench.pipeline.configuration import PipelineConfiguration
-from workbench.pipeline.context import RunContext, Workspace
-from workbench.pipeline.graph import Graph
-from workbench.pipeline.search import corpus_of
-from workbench.pipeline.single_question import SingleAnswer, ranked_chunks, single_answer
-from workbench.pipeline.stage_results import Entries, StageResults
-from workbench.records import Dataset, Document, Hit, Query
-from workbench.reranking.base import Reranker
-from workbench.retrieval.base import Corpus, DocumentFilters, Retriever, SearchDepth
-from workbench.retrieval.dense import DenseRetriever
-from workbench.rewriting.base import Rewriter
+from workbench.core.errors import InputError
+from workbench.core.records import Dataset, Document, Hit, Query
+from workbench.core.text.display import excerpt, table_html
+from workbench.core.text.formatting import plural
+from workbench.core.text.guessed_names import AdvisedNames, checked_init, checked_names
+from workbench.data.checks import checked
+from workbench.data.filters import filter_faults, matches, metadata_fields
+from workbench.llm.models.tokenizers import BUDGET_VOCABULARY, tokenise
+from workbench.measures.metrics.case import Cut
+from workbench.sweep.pipeline.chunk_table import Chunks
+from workbench.sweep.pipeline.configuration import PipelineConfiguration
+from workbench.sweep.pipeline.context import RunContext, Workspace
+from workbench.sweep.pipeline.graph import Graph
+from workbench.sweep.pipeline.search import corpus_of
+from workbench.sweep.pipeline.single_question import SingleAnswer, ranked_chunks, single_answer
+from workbench.sweep.pipeline.stage_results import Entries, StageResults
 
 _SHOWN_CHARACTERS = 400
 _STAGES = ("chunking", "embedding", "retrieval", "rerank", "rewrite", "context", "answering")

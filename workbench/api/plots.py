@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from workbench.analysis.findings import Findings
-from workbench.analysis.frontier import COSTS, Cost
-from workbench.core.formatting import meant, shortened
-from workbench.errors import InputError
-from workbench.guessed_names import AdvisedNames
-from workbench.judging.base import TASKS, Task
+from workbench.components.judging.base import TASKS, Task
+from workbench.core.errors import InputError
+from workbench.core.text.formatting import meant, shortened
+from workbench.core.text.guessed_names import AdvisedNames
+from workbench.report.analysis.findings import Findings
+from workbench.report.analysis.frontier import COSTS, Cost
 from workbench.report.canvas import NAME_LENGTH, IntervalRow, means_drawing
 from workbench.report.cells import digits_for
 from workbench.report.model import Figure as FigureBlock
@@ -136,7 +136,7 @@ class Plots(AdvisedNames):
         --------
         >>> results.plot.causes()
         Traceback (most recent call last):
-        workbench.errors.InputError: no failed answer of the run has a cause
+        workbench.core.errors.InputError: no failed answer of the run has a cause
         """
         return _drawing(answer_failures(self.findings), "no failed answer of the run has a cause")
 
@@ -155,7 +155,7 @@ class Plots(AdvisedNames):
         --------
         >>> results.plot.calibration()
         Traceback (most recent call last):
-        workbench.errors.InputError: the run has no labels for support; draw items with workbench judge sample, and give the labels to workbench judge calibrate
+        workbench.core.errors.InputError: the run has no labels for support; draw items with workbench judge sample, and give the labels to workbench judge calibrate
         """
         if task not in TASKS:
             raise InputError(f"there is no task {task!r}{meant(task, TASKS)}", f"the tasks are {', '.join(TASKS)}")

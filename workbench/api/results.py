@@ -8,33 +8,33 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Self, cast, overload
 
 import pandas as pd
 
-from workbench.analysis.answer_values import answering
-from workbench.analysis.causes import answer_cause_meanings, cause_meanings, failed_answers, missed_evidence
-from workbench.analysis.decomposition import decomposition_table
-from workbench.analysis.findings import Findings, findings
-from workbench.analysis.judging.judges import has_judges
-from workbench.analysis.pairwise import between_runs
-from workbench.analysis.parts import parts_table
 from workbench.api.arguments import require
 from workbench.api.plots import Plots
 from workbench.core.environment import find_upwards
-from workbench.core.formatting import meant, plural
-from workbench.errors import InputError
-from workbench.guessed_names import advised_names, checked_names
-from workbench.records import Dataset
+from workbench.core.errors import InputError
+from workbench.core.records import Dataset
+from workbench.core.schemas import SCHEMAS
+from workbench.core.text.formatting import meant, plural
+from workbench.core.text.guessed_names import advised_names, checked_names
+from workbench.measures.statistics.verdict import Verdict
+from workbench.report.analysis.answer_values import answering
+from workbench.report.analysis.causes import answer_cause_meanings, cause_meanings, failed_answers, missed_evidence
+from workbench.report.analysis.decomposition import decomposition_table
+from workbench.report.analysis.findings import Findings, findings
+from workbench.report.analysis.judging.judges import has_judges
+from workbench.report.analysis.pairwise import between_runs
+from workbench.report.analysis.parts import parts_table
 from workbench.report.render.html import write_report
 from workbench.report.render.notebook import show
+from workbench.report.results.run_tables import RunTables
 from workbench.report.summary import answers
 from workbench.report.topics.retrieval.ranking import ranking_table
 from workbench.report.views import AnswersView, ComparisonView, ConfigurationView, JudgeView
-from workbench.results.run_tables import RunTables
-from workbench.schemas import SCHEMAS
-from workbench.statistics.verdict import Verdict
 
 if TYPE_CHECKING:
+    from workbench.api.scoring.rescore import Rescorer
     from workbench.gate.report import GateReport
-    from workbench.metrics.names import Metric
-    from workbench.scoring.rescore import Rescorer
+    from workbench.measures.metrics.names import Metric
 
 
 # Why the leaderboard takes no metric.
@@ -62,7 +62,7 @@ class PublicTable:
 class Results(RunTables):
     """A finished run, opened from its tables without a model, store or dataset.
 
-    Every table is a DataFrame that is read on first use. `workbench.schemas` lists the columns.
+    Every table is a DataFrame that is read on first use. `workbench.core.schemas` lists the columns.
 
     Examples
     --------
@@ -123,7 +123,7 @@ class Results(RunTables):
 
     @cached_property
     def tables(self) -> RunTables:
-        """Every table by its name in `workbench.schemas`, also those whose names are methods here, such as `causes`."""
+        """Every table by its name in `workbench.core.schemas`, also those whose names are methods here, such as `causes`."""
         return RunTables.view(self, self.folder)
 
     @cached_property
@@ -243,9 +243,9 @@ class Results(RunTables):
         {'configuration': 'fixed-128-0', 'n': 78, 'source': 're-scored'}
         """
         # Deferred: opening and reading a run needs no library of metrics.
-        from workbench.metrics.names import metrics_given
-        from workbench.scoring.rescore import RunDataset
-        from workbench.scoring.what_if import WhatIfQuestion, what_if_table
+        from workbench.api.scoring.rescore import RunDataset
+        from workbench.api.scoring.what_if import WhatIfQuestion, what_if_table
+        from workbench.measures.metrics.names import metrics_given
 
         require(within, str, "within")
         if dataset is not None:
@@ -354,8 +354,8 @@ class Results(RunTables):
         ('pass', 0, 'recall@5 >= 0.5')
         """
         # Deferred: opening and reading a run needs no library of metrics.
-        from workbench.experiment.gate_keys import gate_of
         from workbench.gate.check import check_gate
+        from workbench.sweep.experiment.gate_keys import gate_of
 
         known = dict(self.manifest["experiment"].get("gate", {}))
         given = {"configuration": configuration, "baseline": str(baseline), "tolerance": tolerance, "compare": list(compare)}
@@ -390,14 +390,14 @@ class Results(RunTables):
         True
         """
         # Deferred: opening and reading a run needs neither models nor a store.
-        from workbench.export.export import export_configuration
+        from workbench.api.export.export import export_configuration
 
         return export_configuration(self.folder, self._known(configuration), Path(folder) if folder else None, allow_code)
 
     @cached_property
     def rescorer(self) -> "Rescorer":
         """The stored rankings of the run, which `what_if` scores."""
-        from workbench.scoring.rescore import Rescorer, RunDataset
+        from workbench.api.scoring.rescore import Rescorer, RunDataset
 
         return Rescorer(self, self.folder, RunDataset(self))
 
@@ -449,7 +449,7 @@ class Results(RunTables):
         --------
         >>> results.answer_view()
         Traceback (most recent call last):
-        workbench.errors.InputError: the run sizes has no answers; add answering to the pipeline of the experiment and sweep again
+        workbench.core.errors.InputError: the run sizes has no answers; add answering to the pipeline of the experiment and sweep again
         """
         names = answering(self)
         if not names:
@@ -472,7 +472,7 @@ class Results(RunTables):
         --------
         >>> results.judge_view()
         Traceback (most recent call last):
-        workbench.errors.InputError: the run sizes has no judges; add answering to the pipeline of the experiment and sweep again
+        workbench.core.errors.InputError: the run sizes has no judges; add answering to the pipeline of the experiment and sweep again
         """
         if not has_judges(self):
             raise InputError(f"the run {self.name} has no judges", "add answering to the pipeline of the experiment and sweep again")

@@ -14,27 +14,27 @@ from pydantic import PrivateAttr
 from workbench.api.arguments import require
 from workbench.api.given_systems import TWO_RUNS, target_for
 from workbench.api.results import Results
+from workbench.api.scoring.score import Scores
+from workbench.api.scoring.systems import EnoughHits
+from workbench.components.judging.settings import Judging
+from workbench.core.errors import InputError, RunError
 from workbench.core.files import store_errors
-from workbench.core.progress import say_above
-from workbench.datasets.checks import checked
-from workbench.datasets.draft import DatasetDraft
-from workbench.datasets.sources import Source
-from workbench.errors import InputError, RunError
-from workbench.execution.local import run_experiment
-from workbench.execution.missing import incomplete_replies, missing_answers, missing_replies
-from workbench.execution.outputs import write_outputs
-from workbench.experiment.read import DEFAULT_METRICS, experiment_of
-from workbench.guessed_names import checked_names
-from workbench.judging.settings import Judging
-from workbench.metrics.expressions import computed_anew
-from workbench.metrics.names import Metric, metrics_given
-from workbench.records import Dataset
+from workbench.core.records import Dataset
+from workbench.core.text.guessed_names import checked_names
+from workbench.core.text.progress import say_above
+from workbench.data.checks import checked
+from workbench.data.draft import DatasetDraft
+from workbench.data.sources import Source
+from workbench.measures.metrics.expressions import computed_anew
+from workbench.measures.metrics.names import Metric, metrics_given
+from workbench.report.results.run_tables import RETRIEVED, RunTables
 from workbench.report.text.answers import cut_sentences
-from workbench.results.run_tables import RETRIEVED, RunTables
-from workbench.scoring.score import Scores
-from workbench.scoring.systems import EnoughHits
-from workbench.targets.base import Target
-from workbench.targets.callable.threads import left_running
+from workbench.sweep.execution.local import run_experiment
+from workbench.sweep.execution.missing import incomplete_replies, missing_answers, missing_replies
+from workbench.sweep.execution.outputs import write_outputs
+from workbench.sweep.experiment.read import DEFAULT_METRICS, experiment_of
+from workbench.systems.base import Target
+from workbench.systems.callable.threads import left_running
 
 _NAME = "comparison"
 

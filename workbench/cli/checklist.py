@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from workbench.core.terminal import say
+from workbench.core.text.terminal import say
 
 
 @click.command()
@@ -23,7 +23,7 @@ def checklist(folder: Path, configuration: str | None, repository: Path, log: Pa
     from workbench.gate.checklist.audit import audited
     from workbench.gate.checklist.points import checklist_lines
     from workbench.monitor.passes import alert_evidence, log_evidence
-    from workbench.results.run_tables import RunTables
+    from workbench.report.results.run_tables import RunTables
 
     checked = audited(
         RunTables.read(folder),

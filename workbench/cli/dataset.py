@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from workbench.cli.options import client_from, joined_options, limit_options, limits_from, model_options, outputs_option
-from workbench.core.formatting import plural
-from workbench.core.terminal import say, say_aside
-from workbench.errors import InputError
+from workbench.core.errors import InputError
+from workbench.core.text.formatting import plural
+from workbench.core.text.terminal import say, say_aside
 
 if TYPE_CHECKING:
-    from workbench.datasets.draft import DatasetDraft
-    from workbench.generation.generate import Generated
-    from workbench.generation.model import CachedModel
-    from workbench.records import Dataset
+    from workbench.core.records import Dataset
+    from workbench.data.draft import DatasetDraft
+    from workbench.people.generation.generate import Generated
+    from workbench.people.generation.model import CachedModel
 
 # Copied from the sources, which take longer to import than the help takes to print.
 KINDS = ("golden", "list", "beir", "nfcorpus", "trec", "table")
@@ -43,8 +43,8 @@ def _place(command: Callable[..., None]) -> Callable[..., None]:
 @_place
 def check(path: str, split: str | None, **options: Any) -> None:
     """Report every fault of a dataset at once, whatever its kind. Exit 1 if it has any."""
-    from workbench.datasets.checks import faults, notes
-    from workbench.datasets.sources import recognise
+    from workbench.data.checks import faults, notes
+    from workbench.data.sources import recognise
 
     draft = recognise(path, split, **options).read()
     problems = faults(draft)
@@ -66,9 +66,9 @@ def import_(path: str, folder: Path, split: str | None, recurrences: bool, **opt
 
     Texts given as relevant chunks become evidence spans. The folder gives the same scores as the dataset that was read.
     """
-    from workbench.datasets.checks import notes
-    from workbench.datasets.formats.golden import write_golden
-    from workbench.datasets.sources import recognise
+    from workbench.data.checks import notes
+    from workbench.data.formats.golden import write_golden
+    from workbench.data.sources import recognise
 
     source = recognise(path, split, recurrences=recurrences or None, **options)
     draft = source.read()
@@ -94,13 +94,13 @@ def from_log(log: Path, path: str, take: int, folder: Path, monitoring: Path | N
     Near-duplicates count once, and those that a monitor judged bad count more. Each question has `source: production` and the reason why it was selected. Read the folder with
     `wb.load_dataset(FOLDER, unlabelled=True)`, and label it with `wb.label`.
     """
-    from workbench.datasets.formats.golden import write_golden
-    from workbench.datasets.sources import recognise
-    from workbench.embedding.embed import MemoryVectorCache
-    from workbench.generation.passages import EMBEDDER
+    from workbench.components.embedding.embed import MemoryVectorCache
+    from workbench.data.formats.golden import write_golden
+    from workbench.data.sources import recognise
     from workbench.monitor.passes import open_log, read_evaluations
     from workbench.monitor.sampling import COLUMNS, outline
     from workbench.monitor.selection import production_dataset, select
+    from workbench.people.generation.passages import EMBEDDER
 
     known = recognise(path, None).load(unlabelled=True)
     with tempfile.TemporaryDirectory() as place:
@@ -160,15 +160,15 @@ def generate(path: str, folder: Path, outputs: Path, answers: bool, **options: A
     FOLDER is a golden folder; references.jsonl, dropped.jsonl and generation.json are beside the questions. Every question is marked as synthetic
     until a person accepts it. The same command again makes only the calls that are missing. Exit 1 if no question was accepted, 3 if calls failed.
     """
-    from workbench.datasets.sources import read_sources
-    from workbench.generation.candidates import GenerationSettings
-    from workbench.generation.generate import answer_questions
-    from workbench.generation.generate import generate as generate_questions
-    from workbench.generation.model import CachedModel
-    from workbench.generation.output import answered_dataset, check_folder, generated_dataset, write_generated
-    from workbench.generation.passages import PassageIndex
+    from workbench.data.sources import read_sources
     from workbench.llm.session import CallBudget, CallResources
-    from workbench.pipeline.context import Workspace
+    from workbench.people.generation.candidates import GenerationSettings
+    from workbench.people.generation.generate import answer_questions
+    from workbench.people.generation.generate import generate as generate_questions
+    from workbench.people.generation.model import CachedModel
+    from workbench.people.generation.output import answered_dataset, check_folder, generated_dataset, write_generated
+    from workbench.people.generation.passages import PassageIndex
+    from workbench.sweep.pipeline.context import Workspace
 
     check_folder(folder)
     settings = GenerationSettings(**{name: options.pop(name) for name in _SETTINGS})
@@ -192,7 +192,7 @@ def generate(path: str, folder: Path, outputs: Path, answers: bool, **options: A
 
 def _report(generated: "Generated", model: "CachedModel", folder: Path) -> None:
     """Print the counts. Exits with 3 if calls failed, and with 1 if no question was accepted."""
-    from workbench.generation.candidates import REASONS
+    from workbench.people.generation.candidates import REASONS
 
     accepted, candidates = len(generated.accepted), len(generated.accepted) + len(generated.dropped)
     for reason, text in REASONS.items():
@@ -229,11 +229,11 @@ def answers(path: str, file: Path, outputs: Path, read: int, grade: int, questio
     FILE is a JSON list with question, answer, expected documents and provenance. Every answer is marked as synthetic until a person who has read it
     writes a name to `accepted_by`. The same command again makes only the calls that are missing. Exit 1 if no question has an answer, 3 if calls failed.
     """
-    from workbench.datasets.sources import recognise
-    from workbench.generation.labelled_answers import ANSWER_TOKENS, labelled_answers, write_labelled_answers
-    from workbench.generation.model import CachedModel
+    from workbench.data.sources import recognise
     from workbench.llm.session import CallBudget, CallLimits, CallResources
-    from workbench.pipeline.context import Workspace
+    from workbench.people.generation.labelled_answers import ANSWER_TOKENS, labelled_answers, write_labelled_answers
+    from workbench.people.generation.model import CachedModel
+    from workbench.sweep.pipeline.context import Workspace
 
     client = client_from(options)
     limits = CallLimits(options.pop("calls"), usd=options.pop("usd"))
@@ -262,7 +262,7 @@ def answers(path: str, file: Path, outputs: Path, read: int, grade: int, questio
 @click.option("--by", required=True, metavar="NAME", help="The person who has read the questions.")
 def accept(file: Path, questions: str | None, every: bool, by: str) -> None:
     """Write NAME to synthetic questions in FILE (questions.jsonl, or its folder), so that they count as accepted by a person."""
-    from workbench.generation.output import accept_questions
+    from workbench.people.generation.output import accept_questions
 
     if every == (questions is not None):
         raise InputError("accept needs either --questions or --all", "name the questions, or give --all")

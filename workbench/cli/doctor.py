@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from workbench.cli.options import outputs_option
-from workbench.core.terminal import say, say_aside
+from workbench.core.text.terminal import say, say_aside
 
 
 @click.command()
@@ -18,9 +18,9 @@ def doctor(outputs: Path, dry_run: bool) -> None:
     Damaged results are deleted, and the next sweep computes them again. Results that a running sweep uses are skipped.
     """
     from workbench.core.files import store_errors
-    from workbench.core.progress import say_above
-    from workbench.execution.doctor import examine, exit_code, summary
-    from workbench.pipeline.context import Workspace
+    from workbench.core.text.progress import say_above
+    from workbench.sweep.execution.doctor import examine, exit_code, summary
+    from workbench.sweep.pipeline.context import Workspace
 
     workspace, findings = Workspace.at(outputs), []
     if workspace.url:

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from workbench.core.errors import InputError, error_line
 from workbench.core.files import store_errors
-from workbench.core.terminal import say, say_aside, say_command
-from workbench.errors import InputError, error_line
+from workbench.core.text.terminal import say, say_aside, say_command
 
 if TYPE_CHECKING:
     from workbench.gate.comparisons import SecondRuns
     from workbench.gate.report import GateReport
     from workbench.gate.rules import GateSettings
-    from workbench.results.run_tables import RunTables
+    from workbench.report.results.run_tables import RunTables
 
 _path = click.Path(path_type=Path)
 _STALE = "stale data is not checked by this command, but by pytest --rag-experiment"
@@ -82,7 +82,7 @@ def gate(
     """
     places = _places(folder, options)
     with _errors_shown(places if update_baseline is None else replace(places, summary=None, junit=None, annotations=False)):
-        from workbench.results.run_tables import RunTables
+        from workbench.report.results.run_tables import RunTables
 
         run = RunTables.read(folder)
         settings = _settings(run, rules_file, options)
@@ -133,9 +133,9 @@ def _errors_shown(places: _Places) -> Iterator[None]:
 
 def _settings(run: "RunTables", rules_file: Path | None, options: Mapping[str, Any]) -> "GateSettings":
     """Add the options to the key `gate` of the run, or of a file."""
-    from workbench.experiment.file import KEYS
-    from workbench.experiment.gate_keys import gate_of
-    from workbench.experiment.yaml_file import read_yaml
+    from workbench.sweep.experiment.file import KEYS
+    from workbench.sweep.experiment.gate_keys import gate_of
+    from workbench.sweep.experiment.yaml_file import read_yaml
 
     where = str(rules_file or run.name)
     experiment = read_yaml(rules_file, tuple(KEYS)) if rules_file else run.manifest["experiment"]
@@ -165,7 +165,7 @@ def _second_runs(folder: Path, run: "RunTables", settings: "GateSettings", optio
     from workbench.gate.baseline import read_baseline
     from workbench.gate.check import gated_configuration
     from workbench.gate.comparisons import SecondRuns
-    from workbench.results.run_tables import RunTables
+    from workbench.report.results.run_tables import RunTables
 
     again, sides = options["again"], (options["baseline_again"], options["release_again"])
     if again is None and sides == (None, None):
@@ -182,7 +182,7 @@ def _second_runs(folder: Path, run: "RunTables", settings: "GateSettings", optio
 
 
 def _update(run: "RunTables", more: "list[RunTables]", settings: "GateSettings", path: Path) -> None:
-    from workbench.core.formatting import plural
+    from workbench.core.text.formatting import plural
     from workbench.gate.baseline import baseline_of, write_baseline
     from workbench.gate.check import compared_subjects, gated_configuration
     from workbench.report.text.sentences import unaccepted_drafts

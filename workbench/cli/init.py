@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from workbench.cli.options import client_from, limit_options, limits_from, model_options, outputs_option
-from workbench.core.formatting import listed, plural
-from workbench.core.terminal import say, say_aside
+from workbench.core.text.formatting import listed, plural
+from workbench.core.text.terminal import say, say_aside
 
 if TYPE_CHECKING:
-    from workbench.new_experiment.start import StartedExperiment, Writer
-    from workbench.records import Document
+    from workbench.core.records import Document
+    from workbench.people.new_experiment.start import StartedExperiment, Writer
 
 # Lines of one kind that are printed. origins.json has all.
 _MOST = 40
@@ -44,8 +44,8 @@ def init(
     a model if --provider, --model, --base-url or --local is given, which then reads the documents. The same command again adds new files. Documents, questions and the
     experiment file that exist are never changed. Exit 1 if there is no document, or the dataset has faults.
     """
-    from workbench.conversion.process import ConverterProcess
-    from workbench.new_experiment.start import Place, start_experiment
+    from workbench.data.conversion.process import ConverterProcess
+    from workbench.people.new_experiment.start import Place, start_experiment
 
     place = Place.of(folder, name, parent)
     writer = _writer(questions, outputs, options) if questions and any(options[key] for key in _MODEL) else None
@@ -57,10 +57,10 @@ def init(
 
 def _writer(questions: int, outputs: Path, options: dict[str, Any]) -> "Writer":
     """Return the writer of questions that asks a model."""
-    from workbench.generation.candidates import GenerationSettings
-    from workbench.generation.model import CachedModel
     from workbench.llm.session import CallBudget, CallResources
-    from workbench.pipeline.context import Workspace
+    from workbench.people.generation.candidates import GenerationSettings
+    from workbench.people.generation.model import CachedModel
+    from workbench.sweep.pipeline.context import Workspace
 
     client = client_from(options)
     limits = limits_from(options, client)
@@ -68,11 +68,11 @@ def _writer(questions: int, outputs: Path, options: dict[str, Any]) -> "Writer":
     model = CachedModel(client, CallResources(workspace.calls, CallBudget(limits)), settings.max_tokens)
 
     def write(documents: "Sequence[Document]", known: Sequence[str]) -> Sequence[Mapping[str, Any]]:
-        from workbench.datasets.formats.golden import question_rows
-        from workbench.generation.generate import generate
-        from workbench.generation.output import generated_dataset
-        from workbench.generation.passages import PassageIndex
-        from workbench.records import Dataset
+        from workbench.core.records import Dataset
+        from workbench.data.formats.golden import question_rows
+        from workbench.people.generation.generate import generate
+        from workbench.people.generation.output import generated_dataset
+        from workbench.people.generation.passages import PassageIndex
 
         index = PassageIndex.of(documents, settings.passage_tokens, workspace.vectors)
         generated = generate(documents, settings, model, index, known)
@@ -100,7 +100,7 @@ def _report(started: "StartedExperiment", modelled: bool) -> None:
     _say_questions(started, modelled)
     if started.proposal:
         say(f"{place.file}: {plural(len(started.spec.configurations), 'configuration')}" if started.spec else str(place.file))
-        from workbench.new_experiment.start import proposed_name
+        from workbench.people.new_experiment.start import proposed_name
 
         for component in (*started.proposal.chunkings, *started.proposal.retrievers, started.proposal.embedding):
             say(f"  {proposed_name(component, started.spec)}: {component.why}")
@@ -111,7 +111,7 @@ def _report(started: "StartedExperiment", modelled: bool) -> None:
 
 
 def _say_questions(started: "StartedExperiment", modelled: bool) -> None:
-    from workbench.new_experiment.start import overlap_sentence
+    from workbench.people.new_experiment.start import overlap_sentence
 
     say(
         f"{started.place.folder / 'questions.jsonl'}: {plural(started.written, 'new draft')}, {plural(len(started.queries), 'question')} in all"
@@ -129,8 +129,8 @@ def _say_questions(started: "StartedExperiment", modelled: bool) -> None:
 
 
 def _say_next(started: "StartedExperiment") -> None:
-    from workbench.new_experiment.proposal import PROPOSED_DIFFERENCE
-    from workbench.new_experiment.start import advice_lines
+    from workbench.people.new_experiment.proposal import PROPOSED_DIFFERENCE
+    from workbench.people.new_experiment.start import advice_lines
 
     accepted = sum(not query.is_draft for query in started.queries)
     comparisons = started.spec.comparisons if started.spec else 1
@@ -159,7 +159,7 @@ def schema(file: Path | None) -> None:
     It has the kinds of installed packages too. The experiments of `workbench init` name the file experiment.schema.json beside them.
     """
     from workbench.core.files import write_text
-    from workbench.experiment.json_schema import schema_text
+    from workbench.sweep.experiment.json_schema import schema_text
 
     if file:
         file.parent.mkdir(parents=True, exist_ok=True)

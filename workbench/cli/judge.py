@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import click
 
 from workbench.cli.options import allow_code_option, outputs_option, set_option
-from workbench.core.terminal import say
-from workbench.errors import InputError
+from workbench.core.errors import InputError
+from workbench.core.text.terminal import say
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from workbench.judging.base import Judge, Task
-    from workbench.judging.trust import Trust
+    from workbench.components.judging.base import Judge, Task
+    from workbench.components.judging.trust import Trust
 
 # Copied from the downloads, which take longer to import than the help takes to print.
 MODELS = ("qwen2.5-1.5b", "qwen2.5-0.5b", "smollm2-135m")
@@ -38,8 +38,8 @@ def fetch(model: str, source: str | None, folder: Path | None) -> None:
     the command out.
     """
     from workbench.core.environment import cache_folder
-    from workbench.core.progress import ProgressBar
-    from workbench.models.downloads import PUBLISHED, download
+    from workbench.core.text.progress import ProgressBar
+    from workbench.llm.models.downloads import PUBLISHED, download
 
     file = PUBLISHED[model]
     with ProgressBar(total=file.size, desc=file.name, unit="B", unit_scale=True) as bar:
@@ -59,10 +59,10 @@ def judge_test(experiment: Path | None, kind: str | None, overrides: tuple[str, 
 
     A test is made once for each judge, and kept in the store. A judge that calls a model is asked twice.
     """
-    from workbench.answering.base import AnswerResources
-    from workbench.judging.trust import trust
+    from workbench.components.answering.base import AnswerResources
+    from workbench.components.judging.trust import trust
     from workbench.llm.session import CallResources
-    from workbench.pipeline.context import Workspace
+    from workbench.sweep.pipeline.context import Workspace
 
     judges = _judges(experiment, kind, overrides, allow_code)
     workspace = Workspace.at(outputs)
@@ -74,9 +74,9 @@ def judge_test(experiment: Path | None, kind: str | None, overrides: tuple[str, 
 
 
 def _judges(experiment: Path | None, kind: str | None, overrides: tuple[str, ...], allow_code: bool) -> "Mapping[Task, Judge]":
+    from workbench.components.judging.registry import JUDGES
     from workbench.core.imported_functions import require_permission
-    from workbench.experiment.read import read_experiment
-    from workbench.judging.registry import JUDGES
+    from workbench.sweep.experiment.read import read_experiment
 
     if (experiment is None) == (kind is None):
         raise InputError("judge test needs either an experiment or --kind", "write workbench judge test EXPERIMENT.yaml, or --kind overlap")
@@ -137,11 +137,11 @@ def sample(folder: Path, labels: Path | None, task: str, number: int, each_class
 
     The file does not show what the judge says. Labels that are filled in are never overwritten.
     """
-    from workbench.analysis.judging.labels import lines_to_label
-    from workbench.core.formatting import plural
-    from workbench.results.judge_labels import LABELS_FILE, labels_of, merged, read_labels, write_labels
-    from workbench.results.run_tables import RunTables
-    from workbench.statistics.judging.corrections import FEWEST_LABELS
+    from workbench.core.text.formatting import plural
+    from workbench.measures.statistics.judging.corrections import FEWEST_LABELS
+    from workbench.report.analysis.judging.labels import lines_to_label
+    from workbench.report.results.judge_labels import LABELS_FILE, labels_of, merged, read_labels, write_labels
+    from workbench.report.results.run_tables import RunTables
 
     drawn = lines_to_label(RunTables.read(folder), task, condition, number, seed, each_class)
     path = labels or folder / LABELS_FILE
@@ -175,12 +175,12 @@ def calibrate(folder: Path, labels: tuple[Path, ...], condition: str) -> None:
     Writes calibration.json, calibration.parquet, labels.parquet and corrected.parquet into the folder, and report.html again with them. A correction
     needs 50 labels of each configuration. Labels of other runs measure the judge but correct nothing.
     """
-    from workbench.analysis.judging.judges import labelled_tasks
-    from workbench.core.formatting import listed, plural
+    from workbench.core.text.formatting import listed, plural
+    from workbench.report.analysis.judging.judges import labelled_tasks
     from workbench.report.render.html import write_report
-    from workbench.results.calibration_files import write_calibration
-    from workbench.results.judge_labels import LABELS_FILE, read_labels
-    from workbench.results.run_tables import RunTables
+    from workbench.report.results.calibration_files import write_calibration
+    from workbench.report.results.judge_labels import LABELS_FILE, read_labels
+    from workbench.report.results.run_tables import RunTables
 
     lines = [line for path in labels or (folder / LABELS_FILE,) for line in read_labels(path)]
     measured = labelled_tasks(RunTables.read(folder), lines, condition)

@@ -15,15 +15,15 @@ import click
 
 from workbench.cli.options import outputs_option
 from workbench.core.environment import advice
+from workbench.core.errors import InputError, WorkbenchError
 from workbench.core.files import write_text
-from workbench.core.terminal import say_aside
-from workbench.errors import InputError, WorkbenchError
+from workbench.core.text.terminal import say_aside
 
 if TYPE_CHECKING:
     import nbformat
 
-    from workbench.datasets.sources import Source
-    from workbench.records import Dataset
+    from workbench.core.records import Dataset
+    from workbench.data.sources import Source
 
 _TAG = "parameters"
 _COMMENT = re.compile(r"\s*# type: \w+\s*$")
@@ -97,14 +97,14 @@ def _executed(target: Path, outputs: Path) -> Path | None:
 
 
 def _output(experiment: Path, outputs: Path) -> Path:
-    from workbench.experiment.read import read_experiment
+    from workbench.sweep.experiment.read import read_experiment
 
     return outputs / read_experiment(experiment).name
 
 
 def _start() -> Path:
     """Return the notebook to start from, in the checkout or copied to the working directory with its sister notebooks and its dataset."""
-    from workbench.notebook_runner.notebooks import notebook_path
+    from workbench.sweep.notebook_runner.notebooks import notebook_path
 
     shipped = notebook_path(_START)
     if shipped.resolve().is_relative_to(Path.cwd().resolve()):
@@ -190,8 +190,8 @@ def label_notebook(experiment: Path, outputs: Path) -> Path:
     It takes the documents to judge from the run of the experiment, if there is one with all its questions. A copy that exists keeps what a
     person changed in it. Raises InputError if the notebook cannot load the dataset, and DatasetError with the faults of the dataset.
     """
-    from workbench.experiment.read import read_experiment
-    from workbench.notebook_runner.notebooks import notebook_path
+    from workbench.sweep.experiment.read import read_experiment
+    from workbench.sweep.notebook_runner.notebooks import notebook_path
 
     spec = read_experiment(experiment)
     source = spec.dataset
@@ -211,8 +211,8 @@ def explore_notebook(run: Path) -> Path:
 
     Raises InputError if there is no run.
     """
-    from workbench.notebook_runner.notebooks import notebook_path
-    from workbench.results.run_tables import RunTables
+    from workbench.report.results.run_tables import RunTables
+    from workbench.sweep.notebook_runner.notebooks import notebook_path
 
     RunTables.read(run)
     target = Path("notebooks", f"{_EXPLORE}-{run.resolve().name}.ipynb")
@@ -223,7 +223,7 @@ def explore_notebook(run: Path) -> Path:
 
 def _loading(source: "Source", experiment: Path) -> dict[str, Any]:
     """Return the parameters with which the notebook loads the dataset of an experiment."""
-    from workbench.datasets.sources import recognise
+    from workbench.data.sources import recognise
 
     settings = source.settings()
     path = settings.pop("path", None)

@@ -16,9 +16,9 @@ import click
 
 from workbench import __version__, cli
 from workbench.core.environment import skip_schema_grammar
-from workbench.core.terminal import print_messages_safely, say_aside
-from workbench.errors import WorkbenchError, error_line, is_panic
-from workbench.printable import printable, printable_line
+from workbench.core.errors import WorkbenchError, error_line, is_panic
+from workbench.core.text.printable import printable, printable_line
+from workbench.core.text.terminal import print_messages_safely, say_aside
 
 _SHOWN_FAULTS = 100
 

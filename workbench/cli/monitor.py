@@ -6,8 +6,8 @@ from pathlib import Path
 import click
 
 from workbench.cli.options import outputs_option
-from workbench.core.terminal import say
-from workbench.errors import InputError
+from workbench.core.errors import InputError
+from workbench.core.text.terminal import say
 
 
 @click.command()

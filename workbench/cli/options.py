@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from workbench.core.errors import InputError
 from workbench.core.files import require_folder
-from workbench.errors import InputError
 
 if TYPE_CHECKING:
     from workbench.llm.base import ChatClient

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 import click
 
 from workbench.cli.options import set_option
-from workbench.core.display import excerpt
-from workbench.core.formatting import aligned, plural
-from workbench.core.terminal import say
-from workbench.errors import InputError, RunError
+from workbench.core.errors import InputError, RunError
+from workbench.core.text.display import excerpt
+from workbench.core.text.formatting import aligned, plural
+from workbench.core.text.terminal import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from workbench.records import Dataset, Query, TargetHit
-    from workbench.targets.asking import TargetReply, TargetRequest
-    from workbench.targets.base import Target
+    from workbench.core.records import Dataset, Query, TargetHit
+    from workbench.systems.asking import TargetReply, TargetRequest
+    from workbench.systems.base import Target
 
 # The hits that are shown.
 _SHOWN = 5
@@ -41,7 +41,7 @@ def check(experiment: Path, question: str | None, overrides: tuple[str, ...], al
 
     A target that takes documents gets those of the dataset first.
     """
-    from workbench.records import Query
+    from workbench.core.records import Query
 
     dataset, targets = _read(experiment, overrides, allow_code)
     failed = False
@@ -81,8 +81,8 @@ def freshness(experiment: Path, folder: Path, overrides: tuple[str, ...], allow_
 
 def _read(experiment: Path, overrides: tuple[str, ...], allow_code: bool) -> "tuple[Dataset, list[Target]]":
     """Return the dataset and the targets of an experiment, whose code is imported."""
-    from workbench.execution.local import check_code
-    from workbench.experiment.read import read_experiment
+    from workbench.sweep.execution.local import check_code
+    from workbench.sweep.experiment.read import read_experiment
 
     spec = read_experiment(experiment, overrides, allow_code)
     targets = [target for configuration in spec.configurations for target in configuration.targets]
@@ -93,7 +93,7 @@ def _read(experiment: Path, overrides: tuple[str, ...], allow_code: bool) -> "tu
 
 
 def _first(target: "Target", dataset: "Dataset") -> "Query":
-    from workbench.records import Query
+    from workbench.core.records import Query
 
     if target.canary:
         return Query("canary", target.canary)
@@ -105,8 +105,8 @@ def _first(target: "Target", dataset: "Dataset") -> "Query":
 def _checked(target: "Target", query: "Query", dataset: "Dataset") -> "tuple[list[str], bool]":
     """Return the reply of a target to a question as lines, and True if it served every request."""
     from workbench.llm.session import CallResources
-    from workbench.targets.asking import TargetRequest, replies_of
-    from workbench.targets.base import TargetResources
+    from workbench.systems.asking import TargetRequest, replies_of
+    from workbench.systems.base import TargetResources
 
     requests = [TargetRequest("search", query, target.k)] if target.searches else []
     requests += [TargetRequest("answer", query)] if target.answers else []
@@ -132,7 +132,7 @@ def _shown(request: "TargetRequest", reply: "TargetReply", target: "Target", dat
 
 
 def _hits(hits: "Sequence[TargetHit]", target: "Target", dataset: "Dataset") -> list[str]:
-    from workbench.targets.matching import HitMatcher
+    from workbench.systems.matching import HitMatcher
 
     matcher, rows = HitMatcher(dataset.documents, target.match), [("rank", "document", "characters", "score", "text")]
     for rank, hit in enumerate(hits, 1):

@@ -6,9 +6,9 @@ from typing import Any, ClassVar, Self, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.fields import FieldInfo
 
-from workbench.core.display import table_html
-from workbench.core.formatting import meant
-from workbench.errors import InputError
+from workbench.core.errors import InputError
+from workbench.core.text.display import table_html
+from workbench.core.text.formatting import meant
 
 C = TypeVar("C", bound="Component")
 # Plain words for pydantic's most frequent messages, by type of error. `{…}` are its details.

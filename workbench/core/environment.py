@@ -11,7 +11,7 @@ from pathlib import Path
 from string import Template
 from urllib.parse import urlsplit
 
-from workbench.errors import InputError
+from workbench.core.errors import InputError
 
 # While it is set, Python does not import modules of the working directory in place of others (`python -P`).
 SAFE_PATH = "PYTHONSAFEPATH"

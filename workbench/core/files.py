@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from workbench.errors import InputError, StoreError, WorkbenchError
+from workbench.core.errors import InputError, StoreError, WorkbenchError
 
 Model = TypeVar("Model", bound=BaseModel)
 # Inode, size, and the times of the last change of the content and of anything.

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from workbench.errors import RunError
+from workbench.core.errors import RunError
 
 
 def fingerprint(*parts: Any) -> str:

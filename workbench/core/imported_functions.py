@@ -15,9 +15,9 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from workbench.core.errors import InputError, error_line
 from workbench.core.fingerprint import file_digest
-from workbench.core.formatting import meant
-from workbench.errors import InputError, error_line
+from workbench.core.text.formatting import meant
 
 # The form of a function's name, which is all that reading an experiment checks.
 FunctionName = Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")]

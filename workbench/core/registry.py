@@ -8,7 +8,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Generic, TypeVar, cast
 
 from workbench.core.component import Component
-from workbench.errors import InputError, error_line
+from workbench.core.errors import InputError, error_line
 
 T = TypeVar("T")
 C = TypeVar("C", bound=Component)

@@ -10,11 +10,10 @@ from typing import Annotated, Any
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field
 
-from workbench.analysis.passages import text_of
+from workbench.core.errors import InputError
 from workbench.core.files import checked, read_json, write_text
 from workbench.core.fingerprint import fingerprint
-from workbench.core.formatting import listed, plural, setting
-from workbench.errors import InputError
+from workbench.core.text.formatting import listed, plural, setting
 from workbench.gate.gated import (
     COLUMNS,
     LARGEST,
@@ -26,8 +25,9 @@ from workbench.gate.gated import (
     random_parts,
     random_retrieval,
 )
-from workbench.metrics.names import Metric
-from workbench.results.run_tables import RETRIEVED, WHERE, RunTables
+from workbench.measures.metrics.names import Metric
+from workbench.report.analysis.passages import text_of
+from workbench.report.results.run_tables import RETRIEVED, WHERE, RunTables
 
 # A single random run would give its luck to every later comparison.
 FEWEST_RUNS = 3

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from workbench.analysis.synthetic import unaccepted
-from workbench.core.formatting import listed, p_value, plural
-from workbench.errors import InputError
+from workbench.core.errors import InputError
+from workbench.core.text.formatting import listed, p_value, plural
 from workbench.gate.baseline import (
     Baseline,
     Differences,
@@ -26,11 +25,12 @@ from workbench.gate.limits import floor_result, retrieval_results
 from workbench.gate.losses import lost_questions
 from workbench.gate.report import GateReport, RuleResult
 from workbench.gate.rules import BaselineComparison, BaselineKind, GateSettings, Subject
+from workbench.measures.statistics.comparison import holm
+from workbench.measures.statistics.gates import ALARM, Decision
+from workbench.report.analysis.synthetic import unaccepted
+from workbench.report.results.commit import commit
+from workbench.report.results.run_tables import RunTables
 from workbench.report.text.sentences import unaccepted_drafts
-from workbench.results.commit import commit
-from workbench.results.run_tables import RunTables
-from workbench.statistics.comparison import holm
-from workbench.statistics.gates import ALARM, Decision
 
 _NAMED = 5
 

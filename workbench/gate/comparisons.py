@@ -7,17 +7,28 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from workbench.analysis.judging.labels import METRICS_OF
-from workbench.core.formatting import approximate, listed, number, p_value, plural, signed
-from workbench.errors import InputError
+from workbench.core.errors import InputError
+from workbench.core.text.formatting import approximate, listed, number, p_value, plural, signed
 from workbench.gate.baseline import HIT_COLUMNS, Baseline, kept_hits
 from workbench.gate.gated import GatedConfiguration, question_values, random_parts
 from workbench.gate.report import RuleResult
 from workbench.gate.rules import BaselineKind, GateSettings, Subject
-from workbench.metrics.names import Metric
-from workbench.results.run_tables import RunTables
-from workbench.statistics.clusters import Clusters
-from workbench.statistics.gates import ALARM, CONFIRM, FEWEST, Decision, MetricScale, PairedTest, Values, average, paired_test, second_stage
+from workbench.measures.metrics.names import Metric
+from workbench.measures.statistics.clusters import Clusters
+from workbench.measures.statistics.gates import (
+    ALARM,
+    CONFIRM,
+    FEWEST,
+    Decision,
+    MetricScale,
+    PairedTest,
+    Values,
+    average,
+    paired_test,
+    second_stage,
+)
+from workbench.report.analysis.judging.labels import METRICS_OF
+from workbench.report.results.run_tables import RunTables
 
 # False alarms of the plain rule with a tolerance of 5 %, if a tenth of the questions change at random (docs/statistics.md).
 _PLAIN_ALARMS = ((14, 31), (50, 16), (100, 9), (300, 1))

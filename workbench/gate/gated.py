@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from workbench.analysis.answer_values import answer_score
-from workbench.analysis.values import clusters, slices
-from workbench.core.formatting import listed, meant, plural, share
-from workbench.errors import InputError
+from workbench.core.errors import InputError
+from workbench.core.text.formatting import listed, meant, plural, share
 from workbench.gate.rules import Subject
-from workbench.metrics.coverage import Bools
-from workbench.metrics.names import Metric
-from workbench.results.run_tables import RunTables
-from workbench.statistics.clusters import Clusters
-from workbench.statistics.gates import MetricScale, Values
+from workbench.measures.metrics.coverage import Bools
+from workbench.measures.metrics.names import Metric
+from workbench.measures.statistics.clusters import Clusters
+from workbench.measures.statistics.gates import MetricScale, Values
+from workbench.report.analysis.answer_values import answer_score
+from workbench.report.analysis.values import clusters, slices
+from workbench.report.results.run_tables import RunTables
 
 # Questions that a message names.
 _NAMED = 5

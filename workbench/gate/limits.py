@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 
 import scipy
 
-from workbench.analysis.judging.labels import METRICS_OF
-from workbench.core.formatting import interval, listed, meant, number, plural
-from workbench.errors import InputError
+from workbench.core.errors import InputError
+from workbench.core.text.formatting import interval, listed, meant, number, plural
 from workbench.gate.gated import GatedConfiguration
 from workbench.gate.report import RuleResult
 from workbench.gate.rules import Floor, GateSettings, RetrievalTest, Subject
-from workbench.statistics.gates import Decision, FloorTest, floor_test
+from workbench.measures.statistics.gates import Decision, FloorTest, floor_test
+from workbench.report.analysis.judging.labels import METRICS_OF
 
 _ROUNDING = 1e-9
 _DIGITS = 3

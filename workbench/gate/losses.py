@@ -9,19 +9,19 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from workbench.analysis.answer_values import answer_score
-from workbench.analysis.losses import HitRow, QuestionLoss
-from workbench.analysis.passages import passage_of, text_of
-from workbench.attribution.causes import CAUSES, EVIDENCE_CAUSES
-from workbench.core.formatting import listed
-from workbench.errors import InputError
+from workbench.core.errors import InputError
+from workbench.core.records import Span
+from workbench.core.text.formatting import listed
 from workbench.gate.baseline import Baseline, Differences, differences
 from workbench.gate.gated import question_values
 from workbench.gate.ranked_spans import RankedSpan, RankedSpans, covered, distinct_documents, ranked_spans
 from workbench.gate.rules import Subject
-from workbench.metrics.names import Metric
-from workbench.records import Span
-from workbench.results.run_tables import RETRIEVED, RunTables
+from workbench.measures.attribution.causes import CAUSES, EVIDENCE_CAUSES
+from workbench.measures.metrics.names import Metric
+from workbench.report.analysis.answer_values import answer_score
+from workbench.report.analysis.losses import HitRow, QuestionLoss
+from workbench.report.analysis.passages import passage_of, text_of
+from workbench.report.results.run_tables import RETRIEVED, RunTables
 
 # The hits shown of each side, and the characters of a hit's text.
 _SHOWN, _CHARACTERS = 10, 160

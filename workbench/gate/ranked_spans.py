@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from workbench.records import Span
+from workbench.core.records import Span
 
 # A slice with its rank. Equal slices count once, at their best rank.
 RankedSpan = tuple[int, Span]

@@ -10,20 +10,20 @@ from typing import Any
 
 import pandas as pd
 
-from workbench.analysis.losses import HitRow, QuestionLoss, lost_table
+from workbench.core.errors import RunError, WorkbenchError, error_line
 from workbench.core.files import write_text
-from workbench.core.formatting import aligned, plural, shortened
-from workbench.errors import RunError, WorkbenchError, error_line
+from workbench.core.schemas import SCHEMAS
+from workbench.core.text.formatting import aligned, plural, shortened
+from workbench.core.text.printable import printable, printable_line
 from workbench.gate.report import GateReport, RuleResult
-from workbench.printable import printable, printable_line
+from workbench.measures.statistics.gates import Decision
+from workbench.report.analysis.losses import HitRow, QuestionLoss, lost_table
 from workbench.report.cells import table_lines
 from workbench.report.model import Table
 from workbench.report.render.html import write_report
 from workbench.report.render.plain import escaped, markdown
+from workbench.report.results.run_tables import MANIFEST, RunTables, write_table
 from workbench.report.topics.run.broken import causes_table, lost_sentence, short_table
-from workbench.results.run_tables import MANIFEST, RunTables, write_table
-from workbench.schemas import SCHEMAS
-from workbench.statistics.gates import Decision
 
 _WORDS = {Decision.PASS: "pass", Decision.FAIL: "FAIL", Decision.UNDECIDED: "undecided"}
 _MARKS = {Decision.PASS: "✅ pass", Decision.FAIL: "❌ fail", Decision.UNDECIDED: "⚠️ undecided"}

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from workbench.analysis.losses import QuestionLoss
 from workbench.gate.baseline import Differences
-from workbench.statistics.gates import Decision
+from workbench.measures.statistics.gates import Decision
+from workbench.report.analysis.losses import QuestionLoss
 
 RuleKind = Literal["specification", "inference", "baseline", "release", "plain baseline", "retrieval test"]
 EXIT_CODES = {Decision.PASS: 0, Decision.FAIL: 1, Decision.UNDECIDED: 4}

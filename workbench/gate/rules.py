@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from workbench.errors import InputError
-from workbench.metrics.names import Metric
+from workbench.core.errors import InputError
+from workbench.measures.metrics.names import Metric
 
 FloorKind = Literal["specification", "inference"]
 BaselineKind = Literal["baseline", "release"]

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from workbench.core.component import Component
-from workbench.records import LostTries, ModelUse
+from workbench.core.records import LostTries, ModelUse
 
 # Reasons for the end of a reply, by all providers' names of them.
 _ENDS: Mapping[str, re.Pattern[str]] = {

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from workbench.core import batching
 
 if TYPE_CHECKING:
-    from workbench.storage.call_cache import CallCache
-    from workbench.storage.key_locks import KeyLocks
+    from workbench.core.storage.call_cache import CallCache
+    from workbench.core.storage.key_locks import KeyLocks
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.5
 
@@ -27,7 +27,7 @@ class CallClaims:
     def __init__(self, cache: "CallCache | None", block: int, longest_wait: float) -> None:
         self.cache, self._block, self._longest_wait = cache, block, longest_wait
         if cache is not None:
-            from workbench.storage.key_locks import KeyLocks
+            from workbench.core.storage.key_locks import KeyLocks
 
             self._locks = KeyLocks(cache.path.with_suffix(".locks"))
         self._claimed: set[str] = set()

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from workbench.core.errors import InputError
 from workbench.core.files import FileState, decoded, file_state
-from workbench.core.formatting import meant
-from workbench.errors import InputError
+from workbench.core.text.formatting import meant
 
 _SECTION = re.compile(r"^\[(\w[\w ]*)\][^\S\n]*$", re.MULTILINE)
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")

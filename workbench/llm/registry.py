@@ -9,15 +9,15 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from workbench.core.formatting import meant
+from workbench.core.errors import InputError
 from workbench.core.registry import Registry, components
-from workbench.errors import InputError
+from workbench.core.text.formatting import meant
 from workbench.llm.base import ChatClient
+from workbench.llm.models.gguf import GgufModel
 from workbench.llm.providers.anthropic import AnthropicClient
 from workbench.llm.providers.local import LocalClient
 from workbench.llm.providers.ollama import OllamaClient
 from workbench.llm.providers.openai import OpenAIClient
-from workbench.models.gguf import GgufModel
 
 PROVIDER = "RAG_EVAL_PROVIDER"
 # Fields that the variables give, by provider. Keys stay in the environment: only the variable's name is a setting.

@@ -7,19 +7,19 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
+from workbench.core.errors import InputError
 from workbench.core.fingerprint import fingerprint
-from workbench.core.formatting import plural
 from workbench.core.loop_thread import LoopThread
-from workbench.errors import InputError
+from workbench.core.records import LostTries
+from workbench.core.text.formatting import plural
+from workbench.core.text.printable import environment_secrets, printable, without_secrets
 from workbench.llm.base import CallFailure, ChatCall, ChatClient, Reply
 from workbench.llm.claims import CallClaims
 from workbench.llm.replies.answers import answered
 from workbench.llm.tokens import count_of, most_prompt_tokens, most_tokens, name_of
-from workbench.printable import environment_secrets, printable, without_secrets
-from workbench.records import LostTries
 
 if TYPE_CHECKING:
-    from workbench.storage.call_cache import CallCache
+    from workbench.core.storage.call_cache import CallCache
 
 _FEWEST, _ROUNDS = 20, 3
 _SIGNS = ("server", "timeout")
@@ -347,7 +347,7 @@ def _value_of(reply: Reply) -> dict[str, Any]:
 
 def _reply_of(value: Mapping[str, Any], client: ChatClient, cache: "CallCache | None") -> Reply:
     """Return a cached reply with its cost at the client's prices."""
-    from workbench.storage.call_cache import own_form
+    from workbench.core.storage.call_cache import own_form
 
     with own_form(cache):
         lost = _priced(LostTries(*value.get("lost", ())), client)

@@ -5,8 +5,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from workbench.core.text.printable import printable_line
 from workbench.llm.base import ChatCall
-from workbench.printable import printable_line
 
 # The role and the separators of a message.
 _A_MESSAGE = 8

@@ -8,14 +8,14 @@ import numpy as np
 import pandas as pd
 import scipy
 
-from workbench.metrics.coverage import Floats
+from workbench.measures.metrics.coverage import Floats
+from workbench.measures.statistics.intervals import ALPHA, Interval
+from workbench.measures.statistics.judging.limits import independent_difference
+from workbench.measures.statistics.judging.sampled import DrawnSample, sampled_mean
 from workbench.monitor.alerts.settings import CARDS, LIMITS, TAIL
 from workbench.monitor.alerts.signals import version_names, versions_of
 from workbench.monitor.judging import JudgeErrors, estimate
 from workbench.monitor.log.summary import BEFORE, TODAY, WEEK
-from workbench.statistics.intervals import ALPHA, Interval
-from workbench.statistics.judging.limits import independent_difference
-from workbench.statistics.judging.sampled import DrawnSample, sampled_mean
 
 CHANGE = "change"
 SUPPORT = ("faithfulness", "support_overlap")

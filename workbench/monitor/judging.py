@@ -9,26 +9,26 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from workbench.analysis.judging.labels import YES
-from workbench.answering.base import AnswerResources
-from workbench.answering.refusals import VERSION as REFUSALS_VERSION
-from workbench.answering.refusals import is_refusal
+from workbench.components.answering.base import AnswerResources
+from workbench.components.answering.refusals import VERSION as REFUSALS_VERSION
+from workbench.components.answering.refusals import is_refusal
+from workbench.components.judging.base import Judge, Judgement
+from workbench.components.judging.claims.base import SplitRequest
+from workbench.components.judging.settings import Judging
 from workbench.core.files import append_lines, read_regular, store_errors
 from workbench.core.fingerprint import fingerprint, require_unchanged
-from workbench.judging.base import Judge, Judgement
-from workbench.judging.claims.base import SplitRequest
-from workbench.judging.settings import Judging
+from workbench.core.records import Passage, Query
+from workbench.measures.statistics.intervals import Interval
+from workbench.measures.statistics.judging.calibration import CalibrationValue
+from workbench.measures.statistics.judging.sampled import DrawnSample, corrected_for_judge, sampled_mean
 from workbench.monitor.sampling import REFUSED
-from workbench.pipeline.stages.judging.judged_stage import claims_of, judgements_of
-from workbench.pipeline.stages.judging.judgements import judgement_requests
-from workbench.pipeline.stages.judging.verdicts import support_requests, unsupported
-from workbench.records import Passage, Query
-from workbench.statistics.intervals import Interval
-from workbench.statistics.judging.calibration import CalibrationValue
-from workbench.statistics.judging.sampled import DrawnSample, corrected_for_judge, sampled_mean
-from workbench.targets.recorded.traces.otlp import hex_id
-from workbench.targets.recorded.traces.steps import EVALUATION, EVALUATION_ATTRIBUTES
-from workbench.targets.recorded.traces.tool_exports import nanoseconds
+from workbench.report.analysis.judging.labels import YES
+from workbench.sweep.pipeline.stages.judging.judged_stage import claims_of, judgements_of
+from workbench.sweep.pipeline.stages.judging.judgements import judgement_requests
+from workbench.sweep.pipeline.stages.judging.verdicts import support_requests, unsupported
+from workbench.systems.recorded.traces.otlp import hex_id
+from workbench.systems.recorded.traces.steps import EVALUATION, EVALUATION_ATTRIBUTES
+from workbench.systems.recorded.traces.tool_exports import nanoseconds
 
 FILE = "judged.jsonl"
 # Raise it when equal judgements begin to get other evaluations.

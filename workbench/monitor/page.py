@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from workbench.core.display import excerpt
 from workbench.core.environment import find_upwards
+from workbench.core.errors import InputError
 from workbench.core.files import read_regular
-from workbench.core.formatting import capitalised, count, listed, plural
-from workbench.errors import InputError
+from workbench.core.text.display import excerpt
+from workbench.core.text.formatting import capitalised, count, listed, plural
+from workbench.measures.statistics.judging.sampled import FEWEST_SCORES
 from workbench.monitor.alerts.detect import NEEDS, AlertTest
 from workbench.monitor.alerts.settings import CARDS
 from workbench.monitor.alerts.signals import THINNED
@@ -39,7 +40,6 @@ from workbench.monitor.pass_record import COMPARISON, PASS, STATE, SUMMARY, Pass
 from workbench.report.model import Badge, Headline, Indicator, Indicators, Lines, Prose, Report, Section, Sparkline, Summary
 from workbench.report.render.html import write_page
 from workbench.report.render.notebook import Shown, show
-from workbench.statistics.judging.sampled import FEWEST_SCORES
 
 PAGE = "monitoring.html"
 # Measures whose values are in the summary of the log; their differences are those of a share.

@@ -8,8 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from workbench.core.display import excerpt
-from workbench.core.formatting import capitalised, count, interval, listed, number, plural, share, shortened, signed
+from workbench.core.text.display import excerpt
+from workbench.core.text.formatting import capitalised, count, interval, listed, number, plural, share, shortened, signed
 from workbench.monitor.alerts.detect import AlertTest, RaisedAlert, began, counted
 from workbench.monitor.alerts.settings import ALERTS, CARDS, LimitAlert
 from workbench.monitor.alerts.state import Alert

@@ -18,17 +18,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import ValidationError
 
-from workbench.answering.base import AnswerResources
-from workbench.core.display import excerpt
+from workbench.components.answering.base import AnswerResources
+from workbench.components.embedding.static import StaticEmbedder
+from workbench.core.errors import InputError
 from workbench.core.files import read_regular, write_atomically, write_text
-from workbench.core.formatting import count, plural
-from workbench.datasets.sources import recognise
-from workbench.embedding.static import StaticEmbedder
-from workbench.errors import InputError
+from workbench.core.text.display import excerpt
+from workbench.core.text.formatting import count, plural
+from workbench.core.text.printable import printable_line
+from workbench.data.sources import recognise
 from workbench.gate.checklist.audit import AlertEvidence, LogEvidence
-from workbench.generation.passages import EMBEDDER
 from workbench.llm.session import CallResources
-from workbench.metrics.coverage import Bools
+from workbench.measures.metrics.coverage import Bools
+from workbench.measures.statistics.clusters import FEWEST_FOR_INTERVAL
+from workbench.measures.statistics.judging.sampled import FEWEST_SCORES
 from workbench.monitor.alerts.channels import append_alert, prometheus
 from workbench.monitor.alerts.detect import DetectedAlerts, detect
 from workbench.monitor.alerts.signals import COLUMNS as SIGNALS
@@ -45,11 +47,9 @@ from workbench.monitor.sampling import COLUMNS, NO_BUDGET, draw, outline, skippe
 from workbench.monitor.selection import select
 from workbench.monitor.settings import MonitorSettings
 from workbench.monitor.traces.reading import read_traces
-from workbench.pipeline.context import Workspace
-from workbench.printable import printable_line
-from workbench.results.run_tables import MANIFEST, RunTables
-from workbench.statistics.clusters import FEWEST_FOR_INTERVAL
-from workbench.statistics.judging.sampled import FEWEST_SCORES
+from workbench.people.generation.passages import EMBEDDER
+from workbench.report.results.run_tables import MANIFEST, RunTables
+from workbench.sweep.pipeline.context import Workspace
 
 NEWS, METRICS, EVALUATIONS, TRACES, EVENTS = "alerts.jsonl", "metrics.prom", "evaluations.parquet", "traces.jsonl", "evaluations.otlp.jsonl"
 # The metrics of judged answers on which alerts are decided.

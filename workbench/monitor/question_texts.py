@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from workbench.core.words import folded, terms
-from workbench.metrics.coverage import Ints
-from workbench.perturb.values import WORDS
-from workbench.storage.vector_cache import Vectors
+from workbench.components.perturb.values import WORDS
+from workbench.core.storage.vector_cache import Vectors
+from workbench.core.text.words import folded, terms
+from workbench.measures.metrics.coverage import Ints
 
 # Of all-MiniLM-L6-v2. Rule paraphrases are this similar to their original in 89 % of cases, other questions of denser sets in 0 to 7 %.
 NEAR = 0.85

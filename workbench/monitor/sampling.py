@@ -11,12 +11,12 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from workbench.core.words import terms
-from workbench.errors import InputError
-from workbench.metrics.coverage import Bools, Floats
+from workbench.core.errors import InputError
+from workbench.core.storage.vector_cache import Vectors
+from workbench.core.text.words import terms
+from workbench.measures.metrics.coverage import Bools, Floats
 from workbench.monitor.log.summary import numbers
 from workbench.monitor.question_texts import normalised
-from workbench.storage.vector_cache import Vectors
 
 # The parts of the budget for questions that are looked for. A question is in the first stratum that fits. The other half is drawn uniformly.
 _LOOKED_FOR = {"feedback": 0.2, "score": 0.15, "novelty": 0.15}

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from workbench.core.display import excerpt
+from workbench.components.embedding.base import Embedder
+from workbench.components.embedding.embed import embed
 from workbench.core.fingerprint import fingerprint
-from workbench.core.formatting import plural
-from workbench.embedding.base import Embedder
-from workbench.embedding.embed import embed
+from workbench.core.records import PRODUCTION, SOURCE, Dataset, Query
+from workbench.core.storage.vector_cache import VectorCache, Vectors
+from workbench.core.text.display import excerpt
+from workbench.core.text.formatting import plural
 from workbench.monitor.question_texts import leaders, normalised, signature
-from workbench.records import PRODUCTION, SOURCE, Dataset, Query
-from workbench.storage.vector_cache import VectorCache, Vectors
 
 # Distinct texts that are embedded and compared, first those with most signals, then the most frequent.
 _MOST_CANDIDATES = 5_000

@@ -6,15 +6,15 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from workbench.context.conditions import RETRIEVED
+from workbench.components.context.conditions import RETRIEVED
+from workbench.components.judging.settings import Judging
 from workbench.core.component import field_fault
-from workbench.errors import InputError
-from workbench.experiment.judging_keys import judging_in
-from workbench.experiment.yaml_file import read_yaml
-from workbench.judging.settings import Judging
+from workbench.core.errors import InputError
+from workbench.core.records import Variant
 from workbench.monitor.alerts.channels import Webhook
 from workbench.monitor.alerts.settings import AlertLimit, AlertSettings
-from workbench.records import Variant
+from workbench.sweep.experiment.judging_keys import judging_in
+from workbench.sweep.experiment.yaml_file import read_yaml
 
 
 class MonitorSettings(BaseModel):

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from workbench.core.formatting import number, signed
-from workbench.statistics.intervals import Interval
+from workbench.core.text.formatting import number, signed
+from workbench.measures.statistics.intervals import Interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -4,9 +4,9 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from workbench.core.formatting import aligned, count, fitting_digits, interval, number, p_value, signed
+from workbench.core.text.formatting import aligned, count, fitting_digits, interval, number, p_value, signed
+from workbench.measures.statistics.intervals import Interval
 from workbench.report.model import Bar, Block, Cell, Collapsible, Column, Pairs, Row, Table
-from workbench.statistics.intervals import Interval
 
 NAME_LENGTH = 28
 # Of a value that is not known.

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from workbench.analysis.passages import Piece
+from workbench.report.analysis.passages import Piece
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing

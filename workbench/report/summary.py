@@ -1,6 +1,6 @@
 """The head of the report: the headline, the opening, and the answers to the questions of all topics."""
 
-from workbench.analysis.findings import Findings
+from workbench.report.analysis.findings import Findings
 from workbench.report.model import Headline, Summary, SummaryItem
 from workbench.report.text.sentences import beside_verdict, delivery_notes
 from workbench.report.topics.registry import TOPICS

@@ -11,26 +11,26 @@ import numpy as np
 import pandas as pd
 
 from workbench.core.environment import find_upwards
-from workbench.core.formatting import count, fitting_digits, listed, nearest_word, number, plural, shortened, signed
-from workbench.errors import InputError
+from workbench.core.errors import InputError
+from workbench.core.text.formatting import count, fitting_digits, listed, nearest_word, number, plural, shortened, signed
+from workbench.measures.statistics.change_points import FEWEST_RESULTS, change_points
+from workbench.measures.statistics.clusters import Clusters
+from workbench.measures.statistics.comparison import paired_difference
+from workbench.measures.statistics.intervals import Interval
+from workbench.measures.statistics.pairs import all_pairs
 from workbench.report.canvas import ACCENT, FAINT, INK, MUTED, POINTS, WARNING, WIDTH_INCHES, canvas, own_style, plain, spanned
 from workbench.report.cells import key_of, p_cell, text, words
 from workbench.report.model import Cell, Column, Figure, Headline, Lines, Prose, Report, Row, Section, Summary, Table
 from workbench.report.render.notebook import Record, Shown, show
-from workbench.results.history import changes, history_path, read_history
-from workbench.results.question_scores import read_scores, scores_path
-from workbench.results.run_tables import RETRIEVED
-from workbench.statistics.change_points import FEWEST_RESULTS, change_points
-from workbench.statistics.clusters import Clusters
-from workbench.statistics.comparison import paired_difference
-from workbench.statistics.intervals import Interval
-from workbench.statistics.pairs import all_pairs
+from workbench.report.results.history import changes, history_path, read_history
+from workbench.report.results.question_scores import read_scores, scores_path
+from workbench.report.results.run_tables import RETRIEVED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
-    from workbench.statistics.change_points import Levels
+    from workbench.measures.statistics.change_points import Levels
 
 _DATES = 5
 

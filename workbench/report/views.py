@@ -6,17 +6,19 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-from workbench.analysis.answer_values import answer_score, answering, condition_scores
-from workbench.analysis.causes import failures_of
-from workbench.analysis.decomposition import decomposition_of
-from workbench.analysis.findings import Findings, findings
-from workbench.analysis.judging.judges import judge_trust
-from workbench.analysis.marked_answers import question_in_conditions
-from workbench.analysis.standings import Standing, standing_of
-from workbench.context.conditions import RETRIEVED
-from workbench.core.formatting import count, plural
+from workbench.components.context.conditions import RETRIEVED
+from workbench.core.text.formatting import count, plural
+from workbench.measures.statistics.intervals import counts_text
+from workbench.report.analysis.answer_values import answer_score, answering, condition_scores
+from workbench.report.analysis.causes import failures_of
+from workbench.report.analysis.decomposition import decomposition_of
+from workbench.report.analysis.findings import Findings, findings
+from workbench.report.analysis.judging.judges import judge_trust
+from workbench.report.analysis.marked_answers import question_in_conditions
+from workbench.report.analysis.standings import Standing, standing_of
 from workbench.report.model import Block, Headline, Lines, Prose, Terms
 from workbench.report.render.notebook import Record, Shown, show
+from workbench.report.results.run_tables import RunTables
 from workbench.report.summary import answered, headline, opening
 from workbench.report.text.answers import detail_sentences, hold_answer
 from workbench.report.text.sentences import about_dataset, about_primary, drafts_lines, predicate, window_note
@@ -42,8 +44,6 @@ from workbench.report.topics.run.configurations import (
     worst,
 )
 from workbench.report.topics.topic import View
-from workbench.results.run_tables import RunTables
-from workbench.statistics.intervals import counts_text
 
 _MOST = 200
 

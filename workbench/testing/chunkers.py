@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from workbench.chunking.base import Chunker
-from workbench.models.tokenizers import count, input_lengths, special_tokens, tokenise
-from workbench.records import Chunk, Document
+from workbench.components.chunking.base import Chunker
+from workbench.core.records import Chunk, Document
+from workbench.llm.models.tokenizers import count, input_lengths, special_tokens, tokenise
 from workbench.testing.law import Laws, given, shown
 from workbench.testing.settings import SETTING_LAWS, every_setting_is_part_of_the_identity
 

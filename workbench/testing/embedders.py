@@ -6,9 +6,9 @@ from typing import get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.components.embedding.base import Embedder, Role
 from workbench.core.fingerprint import fingerprint
-from workbench.embedding.base import Embedder, Role
-from workbench.storage.vector_cache import Vectors
+from workbench.core.storage.vector_cache import Vectors
 from workbench.testing.law import Laws, given, shown
 from workbench.testing.settings import SETTING_LAWS, changed_results, identity_of
 

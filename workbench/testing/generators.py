@@ -4,11 +4,11 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from workbench.answering.base import AnswerRequest, AnswerResources, Generator
-from workbench.core.words import terms
-from workbench.embedding.embed import MemoryVectorCache
+from workbench.components.answering.base import AnswerRequest, AnswerResources, Generator
+from workbench.components.embedding.embed import MemoryVectorCache
+from workbench.core.records import Answer, Passage, Query, Variant
+from workbench.core.text.words import terms
 from workbench.llm.session import CallResources
-from workbench.records import Answer, Passage, Query, Variant
 from workbench.testing.law import Laws, asked_again, faults_by_place, faults_of_copies, given, in_order, shown
 from workbench.testing.settings import SETTING_LAWS, changed_results
 

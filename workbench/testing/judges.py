@@ -5,12 +5,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import get_args
 
-from workbench.answering.base import AnswerResources
-from workbench.embedding.embed import MemoryVectorCache
-from workbench.judging.base import Judge, Judgement, JudgeRequest, Verdict
-from workbench.judging.claims.base import AnswerClaims, ClaimSplitter, SplitRequest
+from workbench.components.answering.base import AnswerResources
+from workbench.components.embedding.embed import MemoryVectorCache
+from workbench.components.judging.base import Judge, Judgement, JudgeRequest, Verdict
+from workbench.components.judging.claims.base import AnswerClaims, ClaimSplitter, SplitRequest
+from workbench.core.records import Passage
 from workbench.llm.session import CallResources
-from workbench.records import Passage
 from workbench.testing.law import Laws, asked_again, faults_by_place, faults_of_copies, given, in_order, shown
 from workbench.testing.settings import SETTING_LAWS
 

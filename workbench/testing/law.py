@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ParamSpec, TypeVar
 
-from workbench.errors import InputError, LawError, WorkbenchError
+from workbench.core.errors import InputError, LawError, WorkbenchError
 
 P = ParamSpec("P")
 T = TypeVar("T")

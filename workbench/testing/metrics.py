@@ -7,13 +7,13 @@ from typing import get_args, get_type_hints
 import numpy as np
 import pandas as pd
 
-from workbench.core.formatting import meant
-from workbench.errors import InputError
-from workbench.metrics.case import Case, Cut, MetricValues, SpanDefinition
-from workbench.metrics.definition import MetricDefinition, Requirement, Source
-from workbench.metrics.evaluate import values_of
-from workbench.metrics.registry import METRICS
-from workbench.records import Variant
+from workbench.core.errors import InputError
+from workbench.core.records import Variant
+from workbench.core.text.formatting import meant
+from workbench.measures.metrics.case import Case, Cut, MetricValues, SpanDefinition
+from workbench.measures.metrics.definition import MetricDefinition, Requirement, Source
+from workbench.measures.metrics.evaluate import values_of
+from workbench.measures.metrics.registry import METRICS
 from workbench.testing.law import Laws, given
 from workbench.testing.small_results import NEGATIVE, VARIANTS, SmallWorld, answered, small_world
 

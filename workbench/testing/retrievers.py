@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from workbench.models.tokenizers import Ints
-from workbench.retrieval.base import Corpus, Ranking, Retriever, SearchDepth
+from workbench.components.retrieval.base import Corpus, Ranking, Retriever, SearchDepth
+from workbench.llm.models.tokenizers import Ints
 from workbench.testing.law import Laws, given, shown
 from workbench.testing.settings import SETTING_LAWS, every_setting_is_part_of_the_identity
 from workbench.testing.small_corpus import QUERIES, TEXTS, small_corpus, small_queries

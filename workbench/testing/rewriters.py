@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from workbench.records import Query
-from workbench.retrieval.base import QueryBatch, Retriever, SearchDepth
-from workbench.retrieval.bm25 import BM25Retriever
-from workbench.retrieval.dense import DenseRetriever
-from workbench.rewriting.base import ExpandedQueries, FeedbackRewriter, Rewriter, RewrittenText, TextRewriter, expanded_queries
+from workbench.components.retrieval.base import QueryBatch, Retriever, SearchDepth
+from workbench.components.retrieval.bm25 import BM25Retriever
+from workbench.components.retrieval.dense import DenseRetriever
+from workbench.components.rewriting.base import ExpandedQueries, FeedbackRewriter, Rewriter, RewrittenText, TextRewriter, expanded_queries
+from workbench.core.records import Query
 from workbench.testing.law import Laws, given, shown
 from workbench.testing.settings import SETTING_LAWS, every_setting_is_part_of_the_identity
 from workbench.testing.small_corpus import QUERIES, TEXTS, small_corpus, small_queries

@@ -7,16 +7,16 @@ from typing import Any, Literal, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from workbench.answering.base import Generator
-from workbench.chunking.base import Chunker
+from workbench.components.answering.base import Generator
+from workbench.components.chunking.base import Chunker
+from workbench.components.embedding.base import Embedder
+from workbench.components.judging.base import Judge
+from workbench.components.judging.claims.base import ClaimSplitter
+from workbench.components.reranking.base import Reranker
+from workbench.components.retrieval.base import Retriever
+from workbench.components.rewriting.base import Rewriter
+from workbench.core.errors import WorkbenchError
 from workbench.core.fingerprint import fingerprint
-from workbench.embedding.base import Embedder
-from workbench.errors import WorkbenchError
-from workbench.judging.base import Judge
-from workbench.judging.claims.base import ClaimSplitter
-from workbench.reranking.base import Reranker
-from workbench.retrieval.base import Retriever
-from workbench.rewriting.base import Rewriter
 from workbench.testing.law import law
 
 Component = Chunker | ClaimSplitter | Embedder | Generator | Judge | Reranker | Retriever | Rewriter

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
-from workbench.records import Chunk, Document
-from workbench.retrieval.base import Corpus, QueryBatch
-from workbench.retrieval.chroma_index import build_index
-from workbench.retrieval.rank import Floats, tie_breakers
-from workbench.storage.vector_cache import Vectors
+from workbench.components.retrieval.base import Corpus, QueryBatch
+from workbench.components.retrieval.chroma_index import build_index
+from workbench.components.retrieval.rank import Floats, tie_breakers
+from workbench.core.records import Chunk, Document
+from workbench.core.storage.vector_cache import Vectors
 
 _WORDS = ("harbour", "berth", "pilot", "tide", "crane", "cargo", "customs", "ferry", "anchor", "buoy")
 _DOCUMENTS, _A_DOCUMENT, _DIMENSION, _TOKENS = 12, 5, 64, 8

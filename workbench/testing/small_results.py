@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from workbench.judging.base import TASKS, Judgement
-from workbench.metrics.case import AnswerJudgements, Answers, Contexts, Judgements, VariantParts
-from workbench.metrics.inputs import Labels, Retrieved
-from workbench.records import Dataset, Document, Need, Passage, Qrel, Query, Span, Variant
+from workbench.components.judging.base import TASKS, Judgement
+from workbench.core.records import Dataset, Document, Need, Passage, Qrel, Query, Span, Variant
+from workbench.measures.metrics.case import AnswerJudgements, Answers, Contexts, Judgements, VariantParts
+from workbench.measures.metrics.inputs import Labels, Retrieved
 
 # (doc, start, end), or with the delivered slice (doc, start, end, delivered_start, delivered_end)
 SmallChunk = tuple[int, ...]

@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from typing import TypeVar
 
+from workbench.core.records import Answer, Passage, Query, TargetHit
 from workbench.llm.session import CallResources
-from workbench.records import Answer, Passage, Query, TargetHit
-from workbench.targets.base import System, Target, TargetError, TargetResources
+from workbench.systems.base import System, Target, TargetError, TargetResources
 from workbench.testing.law import Laws, shown
 
 QUESTIONS = ("who pilots the ferry at high tide?", "???")

@@ -11,10 +11,10 @@ import pytest
 from benchmarks.faultbench.bench import planted_cases
 from benchmarks.faultbench.cases import Observation, PlantedCase
 from tests.shared import built_once
-from workbench.attribution.causes import OWN_CAUSES
-from workbench.context.packing import BEYOND_K
-from workbench.datasets.sources import GoldenSource
-from workbench.records import Dataset, Document, Need, Query, Span
+from workbench.components.context.packing import BEYOND_K
+from workbench.core.records import Dataset, Document, Need, Query, Span
+from workbench.data.sources import GoldenSource
+from workbench.measures.attribution.causes import OWN_CAUSES
 
 ROOT = Path(__file__).parents[3]
 Characters = set[tuple[str, int]]

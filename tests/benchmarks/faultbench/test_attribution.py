@@ -6,9 +6,9 @@ import pytest
 
 from benchmarks.faultbench.attribution import confusion, evidence_cause
 from benchmarks.faultbench.cases import NONE
-from workbench.attribution.causes import EVIDENCE_CAUSES, OWN_CAUSES
-from workbench.attribution.causes import OWN_CAUSES as CAUSES
-from workbench.errors import RunError
+from workbench.core.errors import RunError
+from workbench.measures.attribution.causes import EVIDENCE_CAUSES, OWN_CAUSES
+from workbench.measures.attribution.causes import OWN_CAUSES as CAUSES
 
 pytestmark = pytest.mark.slow
 

@@ -12,10 +12,10 @@ from benchmarks.faultbench.bench import planted_cases
 from benchmarks.faultbench.cases import NONE
 from benchmarks.faultbench.indexes import DEEPEST
 from benchmarks.faultbench.pipeline import BUDGET
-from workbench.attribution.causes import OWN_CAUSES as CAUSES
-from workbench.context.packing import BEYOND_K, DELIVERED, OVER_BUDGET, REPEATED
-from workbench.errors import InputError
-from workbench.models.tokenizers import BUDGET_VOCABULARY, tokenise
+from workbench.components.context.packing import BEYOND_K, DELIVERED, OVER_BUDGET, REPEATED
+from workbench.core.errors import InputError
+from workbench.llm.models.tokenizers import BUDGET_VOCABULARY, tokenise
+from workbench.measures.attribution.causes import OWN_CAUSES as CAUSES
 
 pytestmark = pytest.mark.slow
 

@@ -8,8 +8,8 @@ from sklearn.metrics import f1_score, precision_recall_fscore_support
 
 from benchmarks.faultbench.cases import NONE
 from benchmarks.faultbench.evaluation import AttributedCase, evaluate
-from tests.statistics.reference import wilson
-from workbench.attribution.causes import OWN_CAUSES
+from tests.measures.statistics.reference import wilson
+from workbench.measures.attribution.causes import OWN_CAUSES
 
 # Three of four ranks are found, one is said to be a refusal; one right answer of two is blamed on the rank.
 CASES = [

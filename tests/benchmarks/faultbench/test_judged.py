@@ -10,15 +10,15 @@ from benchmarks.faultbench.answers import LabelledAnswer, planted_answers, recor
 from benchmarks.faultbench.cases import NONE, PlantedCase
 from benchmarks.faultbench.evaluation import evaluate
 from benchmarks.faultbench.judged import by_judges, by_labels, judged_answers
-from workbench.answering.base import AnswerResources
-from workbench.attribution.answer_causes import JudgeRoles
-from workbench.attribution.causes import OWN_CAUSES
-from workbench.judging.claims.sentences import SentenceSplitter
-from workbench.judging.overlap import OverlapJudge
-from workbench.judging.settings import Judging
+from workbench.components.answering.base import AnswerResources
+from workbench.components.judging.claims.sentences import SentenceSplitter
+from workbench.components.judging.overlap import OverlapJudge
+from workbench.components.judging.settings import Judging
+from workbench.core.records import Dataset
+from workbench.core.storage.vector_cache import VectorCache
 from workbench.llm.session import CallResources
-from workbench.records import Dataset
-from workbench.storage.vector_cache import VectorCache
+from workbench.measures.attribution.answer_causes import JudgeRoles
+from workbench.measures.attribution.causes import OWN_CAUSES
 
 pytestmark = pytest.mark.slow
 

@@ -10,8 +10,8 @@ from benchmarks.faultbench.cases import IndexedChunk
 from benchmarks.faultbench.pipeline import contains, deliver
 from benchmarks.faultbench.readers import Reading, read_perfectly
 from benchmarks.faultbench.run import BenchIndex
-from workbench.context.packing import DELIVERED
-from workbench.records import Chunk, Document, Query, Span
+from workbench.components.context.packing import DELIVERED
+from workbench.core.records import Chunk, Document, Query, Span
 
 TEXT = "ab cd  ef g   hij k"
 SPANS = st.tuples(st.integers(0, len(TEXT)), st.integers(0, len(TEXT))).map(lambda pair: Span("d", min(pair), max(pair)))

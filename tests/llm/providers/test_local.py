@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from workbench.core.environment import usable_cores
-from workbench.errors import ModelError
+from workbench.core.errors import ModelError
 from workbench.llm.base import CallFailure, ChatCall, Message, Reply
+from workbench.llm.models.gguf import default_threads, gguf_digest, load
 from workbench.llm.providers.local import LocalClient
-from workbench.models.gguf import default_threads, gguf_digest, load
 
 SMOLLM2_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from workbench.errors import ModelError
+from workbench.core.errors import ModelError
 from workbench.llm.base import CallFailure, ChatCall, Message, Reply
 from workbench.llm.providers.ollama import OllamaClient
 from workbench.llm.session import CallResources, ask_all

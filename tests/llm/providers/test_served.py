@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.chat_provider import ChatProvider
-from workbench.errors import InputError, ModelError
+from workbench.core.errors import InputError, ModelError
 from workbench.llm.providers.served import ServedClient
 
 from ..conftest import KEY, SERVED, asked, call, failure, make, reply

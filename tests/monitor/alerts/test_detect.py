@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from tests.monitor.alerts.logs import HITS, START, alert_settings, at, rates, row, table
-from workbench.embedding.static import StaticEmbedder
+from workbench.components.embedding.static import StaticEmbedder
 from workbench.monitor.alerts.detect import HOLDS, QUIET, detect, iso
 from workbench.monitor.alerts.settings import AlertSettings
 from workbench.monitor.alerts.signals import thinned

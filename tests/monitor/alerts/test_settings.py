@@ -1,7 +1,7 @@
 import pytest
 
 from tests.monitor.alerts.logs import alert_settings
-from workbench.errors import InputError
+from workbench.core.errors import InputError
 from workbench.monitor.alerts.settings import DRIFTS, EVENTS, LIMITS, AlertSettings
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from tests.monitor.alerts.logs import START, alert_settings, rates, table
-from workbench.errors import InputError, RunError, StoreError
+from workbench.core.errors import InputError, RunError, StoreError
 from workbench.monitor.alerts.channels import content
 from workbench.monitor.alerts.detect import DetectedAlerts, RaisedAlert, detect, iso
 from workbench.monitor.alerts.signals import DAY

@@ -24,7 +24,7 @@ from fastapi.responses import JSONResponse, PlainTextResponse, Response, Streami
 import workbench as wb
 from workbench.monitor.log import asgi
 from workbench.monitor.log.asgi import LoggedRoute, QueryLogMiddleware
-from workbench.targets.replies import AnswerPaths, HitPaths
+from workbench.systems.replies import AnswerPaths, HitPaths
 
 app, log = FastAPI(), None
 asgi.COPIED_BYTES = 2_000

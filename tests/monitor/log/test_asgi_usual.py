@@ -9,7 +9,7 @@ import pytest
 
 import workbench as wb
 from tests.monitor.written_log import losses, rows
-from workbench.errors import InputError
+from workbench.core.errors import InputError
 from workbench.monitor.log.asgi import LoggedRoute, QueryLogMiddleware
 
 SOURCES = [{"doc_id": "d1", "text": "The company pays.", "score": 0.5}]

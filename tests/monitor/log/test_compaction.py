@@ -8,7 +8,7 @@ import pytest
 from filelock import FileLock
 
 from tests.monitor.log_lines import line, question, write_segment
-from workbench.errors import InputError
+from workbench.core.errors import InputError
 from workbench.monitor.log import log_files
 from workbench.monitor.log.log_files import compact
 from workbench.monitor.log.reading import LoggedQuestions

@@ -20,12 +20,12 @@ from langchain_core.documents import Document as LangChainDocument
 
 import workbench as wb
 from tests.monitor.written_log import lines, losses, rows
-from workbench.errors import InputError
+from workbench.core.errors import InputError
 from workbench.monitor.log.capture import hit_rows
 from workbench.monitor.log.fields import FEEDBACK, row_fault
 from workbench.monitor.log.reading import LoggedQuestions
-from workbench.targets.base import TargetError
-from workbench.targets.callable.results import hits_of
+from workbench.systems.base import TargetError
+from workbench.systems.callable.results import hits_of
 
 DOCUMENT = wb.Document("d1", "The company pays. Keep the receipt.")
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.monitor.log_lines import ROWS, known, line, question, write_segment
 from tests.planted_modules import plant_modules
-from workbench.errors import InputError
+from workbench.core.errors import InputError
 from workbench.monitor.log import log_files, reading
 from workbench.monitor.log.fields import FIELDS, row_fault
 from workbench.monitor.log.log_files import compact

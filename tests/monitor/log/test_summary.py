@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.monitor.log_lines import ROWS, question, write_segment
+from workbench.measures.statistics.intervals import wilson
 from workbench.monitor.log import summary
 from workbench.monitor.log.log_files import compact
 from workbench.monitor.log.reading import LoggedQuestions
 from workbench.monitor.log.summary import READ, summarise
-from workbench.statistics.intervals import wilson
 
 TUESDAY, WEDNESDAY = "2026-11-24T23:59:59Z", "2026-11-25T00:00:00Z"
 

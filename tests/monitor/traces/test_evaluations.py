@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.monitor.traces.conftest import TRACE, request, span, write_lines
 from workbench.monitor.judging import evaluation_events
 from workbench.monitor.traces.reading import read_traces
-from workbench.targets.recorded.traces.otlp import protobuf_json
+from workbench.systems.recorded.traces.otlp import protobuf_json
 
 EVALUATIONS = [
     {"name": "faithfulness", "score": 0.5, "label": "partly", "explanation": "one of two – à quai", "judge": "nli-large"},

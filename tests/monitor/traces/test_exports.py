@@ -11,7 +11,7 @@ import pytest
 
 from tests.monitor.traces.conftest import write_lines
 from workbench.monitor.traces.reading import TraceRows, read_traces
-from workbench.targets.recorded.traces.tool_exports import nanoseconds
+from workbench.systems.recorded.traces.tool_exports import nanoseconds
 
 DOCUMENTS = [
     {"page_content": "A night costs 18 EUR.", "type": "Document", "metadata": {"source": "fees.md", "score": 0.62}},

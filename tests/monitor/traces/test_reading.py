@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from tests.fuzzing import check_examples, few_or_many
 from tests.monitor.traces.conftest import request, span, write_lines
-from workbench.errors import InputError
+from workbench.core.errors import InputError
 from workbench.monitor.log.fields import row_fault
 from workbench.monitor.traces.reading import bounded_lines, read_traces
-from workbench.targets.recorded.traces.trace import NOT_CAPTURED
+from workbench.systems.recorded.traces.trace import NOT_CAPTURED
 
 BERTHS, FEES = {"doc_id": "berths.md#3", "score": 0.81}, {"doc_id": "fees.md#1", "score": 0.62}
 VERSIONS = {"release": "2.1.0", "environment": "test", "index": "harbour-docs", "embedder": "text-embedding-3-small"}

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.monitor.traces.conftest import request, span
-from workbench.errors import InputError
+from workbench.core.errors import InputError
 from workbench.monitor.judging import evaluation_events
 from workbench.monitor.traces.reading import read_traces
 from workbench.monitor.traces.receiver import ReceiverLimits, TraceReceiver

@@ -8,7 +8,7 @@ import pytest
 
 from tests.monitor.traces.conftest import TRACE, pairs, request, span, value, write_lines
 from workbench.monitor.traces.reading import TraceRows, read_traces
-from workbench.targets.recorded.traces.trace import HIDDEN, NOT_CAPTURED
+from workbench.systems.recorded.traces.trace import HIDDEN, NOT_CAPTURED
 
 ROOT = span(0, None, {"openinference.span.kind": "CHAIN", "input.value": "fee?"}, seconds=20)
 

@@ -5,9 +5,9 @@ from typing import Literal
 
 import numpy as np
 
-from workbench.embedding.base import Embedder
-from workbench.models.files import MINILM
-from workbench.models.tokenizers import input_lengths, model_tokenizer
+from workbench.components.embedding.base import Embedder
+from workbench.llm.models.files import MINILM
+from workbench.llm.models.tokenizers import input_lengths, model_tokenizer
 
 
 class HashedEmbedder(Embedder):

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from workbench.judging.base import Judge, Judgement
+from workbench.components.judging.base import Judge, Judgement
 from workbench.llm.base import CallFailure, ChatCall, Message
 from workbench.llm.providers.openai import OpenAIClient
 from workbench.llm.session import ask_all

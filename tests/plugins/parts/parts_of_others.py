@@ -4,12 +4,12 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from workbench.chunking.base import CuttingChunker
-from workbench.metrics.case import MetricValues
-from workbench.metrics.definition import ANSWERABLE, RELEVANT, MetricDefinition
-from workbench.reranking.pairs import PairReranker
-from workbench.retrieval.base import Retriever
-from workbench.retrieval.exhaustive import rank_all
+from workbench.components.chunking.base import CuttingChunker
+from workbench.components.reranking.pairs import PairReranker
+from workbench.components.retrieval.base import Retriever
+from workbench.components.retrieval.exhaustive import rank_all
+from workbench.measures.metrics.case import MetricValues
+from workbench.measures.metrics.definition import ANSWERABLE, RELEVANT, MetricDefinition
 
 
 class HalvesChunker(CuttingChunker):

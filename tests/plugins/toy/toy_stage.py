@@ -5,8 +5,8 @@ import os
 import numpy as np
 import pandas as pd
 
-from workbench.pipeline.stage import Identity, Stage
-from workbench.schemas import TableSchema
+from workbench.core.schemas import TableSchema
+from workbench.sweep.pipeline.stage import Identity, Stage
 
 WORDS_TABLE = TableSchema.of(
     "chunk_words",

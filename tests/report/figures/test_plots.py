@@ -7,12 +7,12 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.text import Text
 
+from workbench.measures.statistics.intervals import Interval
 from workbench.report.canvas import IntervalRow, canvas, means_drawing, spanned
 from workbench.report.render.svg import inline_svg
 from workbench.report.topics.retrieval.costs import Point, frontier_drawing
 from workbench.report.topics.retrieval.tokens import recall_drawing
 from workbench.report.topics.run.configurations import lengths_drawing
-from workbench.statistics.intervals import Interval
 
 
 def test_names_in_the_figure_do_not_overlap() -> None:

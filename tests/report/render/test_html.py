@@ -10,11 +10,11 @@ import zlib
 import nbformat
 import pytest
 
-from workbench.analysis.findings import findings
-from workbench.execution.collect import collect
+from workbench.report.analysis.findings import findings
 from workbench.report.render.html import policy, write_report
+from workbench.report.results.run_tables import RunTables
 from workbench.report.summary import answers
-from workbench.results.run_tables import RunTables
+from workbench.sweep.execution.collect import collect
 
 
 class Page(html.parser.HTMLParser):

@@ -4,7 +4,8 @@ import re
 
 from PIL import Image
 
-from workbench.analysis.passages import Piece
+from workbench.measures.statistics.intervals import Interval
+from workbench.report.analysis.passages import Piece
 from workbench.report.canvas import IntervalRow, differences_drawing
 from workbench.report.model import (
     Bar,
@@ -26,7 +27,6 @@ from workbench.report.model import (
 )
 from workbench.report.render.notebook import Html, Picture, picture, show
 from workbench.report.topics.retrieval.tokens import recall_drawing
-from workbench.statistics.intervals import Interval
 
 ATTACK = '<script>window.x=1</script><a href="http://evil.example/">"'
 # What an untrusted notebook keeps of a page: JupyterLab's list of elements, without pictures.

@@ -14,8 +14,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 from workbench.api.chunk_marks import EvidenceMark, marked_text
 from workbench.cli.main import main
-from workbench.errors import InputError
-from workbench.records import Chunk
+from workbench.core.errors import InputError
+from workbench.core.records import Chunk
 from workbench.report.render.notebook_page import notebook_page
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="

@@ -9,18 +9,18 @@ import pandas as pd
 import pytest
 
 from tests.answered_runs import Planted, answered, without_expected
-from workbench.analysis.answer_values import VERBATIM, answering
-from workbench.analysis.decomposition import decomposition_of, decomposition_table
-from workbench.analysis.findings import findings
-from workbench.execution.collect import collect
+from workbench.core.schemas import SCHEMAS
+from workbench.measures.statistics.effects import EffectReading
+from workbench.report.analysis.answer_values import VERBATIM, answering
+from workbench.report.analysis.decomposition import decomposition_of, decomposition_table
+from workbench.report.analysis.findings import findings
 from workbench.report.render.plain import summary_lines, summary_markdown
+from workbench.report.results.run_tables import RunTables
 from workbench.report.summary import answered as first_screen
 from workbench.report.text.answers import QUESTION, cut_sentences, does_it_hold, loss_sentences
 from workbench.report.topics.answers.conditions import conditions
 from workbench.report.topics.answers.costs import cost_sentence
-from workbench.results.run_tables import RunTables
-from workbench.schemas import SCHEMAS
-from workbench.statistics.effects import EffectReading
+from workbench.sweep.execution.collect import collect
 
 LOSING = {"gold": 0.9, "gold_distractors": 0.9, "retrieved": 0.4}
 # Of the wrong answers, all from the evidence alone and none of the others are refused.

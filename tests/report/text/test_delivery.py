@@ -2,10 +2,10 @@ from collections.abc import Callable
 
 import pytest
 
-from workbench.execution.collect import collect
-from workbench.execution.local import Outcome
+from workbench.report.results.run_tables import RunTables
 from workbench.report.text.sentences import delivery_notes, other_budgets, short_deliveries, unfilled_budgets, whole_corpus
-from workbench.results.run_tables import RunTables
+from workbench.sweep.execution.collect import collect
+from workbench.sweep.execution.local import Outcome
 
 MANY = [f"c{number}" for number in range(26)]
 

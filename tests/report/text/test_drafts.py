@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from tests.made_runs import Made
-from workbench.analysis.findings import findings
+from workbench.measures.statistics.verdict import Reason
+from workbench.report.analysis.findings import findings
 from workbench.report.model import Figure
 from workbench.report.render.plain import summary_lines, summary_markdown
+from workbench.report.results.run_tables import RunTables
 from workbench.report.summary import headline, opening
 from workbench.report.text.sentences import beside_verdict, drafts_lines
 from workbench.report.topics.retrieval.differences import differences
-from workbench.results.run_tables import RunTables
-from workbench.statistics.verdict import Reason
 
 DRAFT, ACCEPTED = '{"synthetic": true}', '{"synthetic": true, "accepted_by": "Ada"}'
 _RNG = np.random.default_rng(3)

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from workbench.analysis.causes import CauseCount, FailureCauses
-from workbench.analysis.judging.judges import JudgeTrust
-from workbench.attribution.causes import CAUSES
-from workbench.judging.measured import CONTRADICTIONS_FOUND
-from workbench.judging.measured import MEASURED as FIGURES
+from workbench.components.judging.measured import CONTRADICTIONS_FOUND
+from workbench.components.judging.measured import MEASURED as FIGURES
+from workbench.measures.attribution.causes import CAUSES
+from workbench.report.analysis.causes import CauseCount, FailureCauses
+from workbench.report.analysis.judging.judges import JudgeTrust
 from workbench.report.topics.answers.causes import because, failure_sentence, mostly
 from workbench.report.topics.answers.judges import OVERLAP_ERROR, trust_sentence
 

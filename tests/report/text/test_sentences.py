@@ -4,12 +4,12 @@ import shutil
 import pytest
 
 from tests.made_runs import settings
-from workbench.execution.collect import collect
-from workbench.execution.local import run_experiment
-from workbench.experiment.read import experiment_of
 from workbench.report.render.plain import summary_lines
+from workbench.report.results.run_tables import RunTables
 from workbench.report.text.sentences import about_dataset
-from workbench.results.run_tables import RunTables
+from workbench.sweep.execution.collect import collect
+from workbench.sweep.execution.local import run_experiment
+from workbench.sweep.experiment.read import experiment_of
 
 
 @pytest.mark.parametrize(

@@ -3,15 +3,15 @@ import re
 
 import pytest
 
-from workbench.analysis.findings import findings
-from workbench.core.formatting import number
-from workbench.execution.collect import collect
-from workbench.execution.local import run_experiment
-from workbench.experiment.read import experiment_of
+from workbench.core.text.formatting import number
+from workbench.report.analysis.findings import findings
 from workbench.report.render.html import document_of, rendered
+from workbench.report.results.run_tables import RunTables
 from workbench.report.topics.retrieval.answerable import METRIC, answerable
 from workbench.report.views import ComparisonView
-from workbench.results.run_tables import RunTables
+from workbench.sweep.execution.collect import collect
+from workbench.sweep.execution.local import run_experiment
+from workbench.sweep.experiment.read import experiment_of
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from workbench.analysis.findings import findings
+from workbench.report.analysis.findings import findings
 from workbench.report.model import Figure
 from workbench.report.topics.retrieval.differences import differences
 from workbench.report.topics.retrieval.ranking import ranking_table

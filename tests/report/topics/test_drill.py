@@ -5,11 +5,11 @@ import zlib
 import numpy as np
 import pandas as pd
 
-from workbench.analysis.values import per_query
-from workbench.attribution.causes import CAUSE_NAMES
-from workbench.execution.collect import collect
+from workbench.measures.attribution.causes import CAUSE_NAMES
+from workbench.report.analysis.values import per_query
+from workbench.report.results.run_tables import RunTables
 from workbench.report.topics.retrieval.questions import Passages, drill, packed
-from workbench.results.run_tables import RunTables
+from workbench.sweep.execution.collect import collect
 
 
 def opened(found):

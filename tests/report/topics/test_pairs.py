@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from tests.made_runs import Made
-from workbench.analysis.findings import findings
+from workbench.report.analysis.findings import findings
 from workbench.report.model import Collapsible, Section, Table
+from workbench.report.results.run_tables import RunTables
 from workbench.report.topics.retrieval.differences import differences
 from workbench.report.topics.retrieval.pairs import pairs
-from workbench.results.run_tables import RunTables
 
 N = 120
 # A baseline far behind, and configurations that differ by little and by much: some pairs differ before the correction only.

@@ -5,15 +5,15 @@ import re
 import numpy as np
 import pytest
 
-from workbench.analysis.findings import findings
-from workbench.analysis.frontier import CostRange
-from workbench.analysis.parts import Alternative, Contrasted
+from workbench.report.analysis.findings import findings
+from workbench.report.analysis.frontier import CostRange
+from workbench.report.analysis.parts import Alternative, Contrasted
 from workbench.report.model import Figure, Table
 from workbench.report.render.html import document_of
 from workbench.report.render.plain import summary_lines
+from workbench.report.results.run_tables import RunTables
 from workbench.report.topics.retrieval.parts import added_text, missing_sentence, part_answers, parts_section
 from workbench.report.views import ComparisonView
-from workbench.results.run_tables import RunTables
 
 SWEEP = {
     "embedding": [{"kind": "hashed"}],
@@ -120,7 +120,7 @@ def test_added_times_have_two_digits_and_a_sign(low: float, high: float, text: s
 
 
 def test_times_that_were_measured_once_are_shown_without_a_range(made, monkeypatch) -> None:
-    from workbench.analysis import parts
+    from workbench.report.analysis import parts
 
     whole = parts.timings_of
 

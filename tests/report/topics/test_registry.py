@@ -8,17 +8,17 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from workbench.analysis.findings import Findings, findings
 from workbench.report import summary
+from workbench.report.analysis.findings import Findings, findings
 from workbench.report.model import Prose
 from workbench.report.render import html, plain
 from workbench.report.render.html import document_of
 from workbench.report.render.plain import summary_lines, summary_markdown
+from workbench.report.results.run_tables import RunTables
 from workbench.report.topics import registry
 from workbench.report.topics.registry import TOPICS
 from workbench.report.topics.topic import Topic, question
 from workbench.report.views import ComparisonView
-from workbench.results.run_tables import RunTables
 
 ROOT = Path(__file__).parents[3]
 FOLDER = Path(registry.__file__).parent

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from workbench.analysis.findings import findings
+from workbench.report.analysis.findings import findings
 from workbench.report.model import Prose
 from workbench.report.topics.retrieval.slices import slices
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from workbench.records import Dataset, Document, Qrel, Query
+from workbench.core.records import Dataset, Document, Qrel, Query
 from workbench.testing import assert_absent, assert_recall, assert_refuses
 
 LAMPS = [f"The lamp of room {room} is switched at {room} past noon." for room in range(6)]

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from workbench.core.formatting import listed, plural
-from workbench.errors import InputError
+from workbench.core.errors import InputError
+from workbench.core.text.formatting import listed, plural
 from workbench.gate.check import gated_configuration
 from workbench.gate.checklist.points import Audit, Checklist, ChecklistPoint
 from workbench.gate.checklist.quality import (
@@ -22,8 +22,8 @@ from workbench.gate.checklist.quality import (
     rounded_down,
 )
 from workbench.gate.rules import GateSettings
+from workbench.report.results.run_tables import RunTables
 from workbench.report.text.sentences import unaccepted_drafts
-from workbench.results.run_tables import RunTables
 
 CI_FILES = (".github/workflows/*.yml", ".github/workflows/*.yaml", ".gitlab-ci.yml")
 # Commands that check a gate, and what keeps it from failing a job.

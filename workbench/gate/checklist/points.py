@@ -6,8 +6,8 @@ from typing import Any, Literal, NamedTuple
 
 import yaml
 
-from workbench.core.formatting import interval, number, plural
-from workbench.results.run_tables import RETRIEVED, RunTables
+from workbench.core.text.formatting import interval, number, plural
+from workbench.report.results.run_tables import RETRIEVED, RunTables
 
 State = Literal["met", "not met", "cannot be seen"]
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import pandas as pd
 
-from workbench.analysis.causes import cause_meanings, missed_evidence
-from workbench.analysis.judging.judges import JudgeTrust, judge_trust
-from workbench.analysis.synthetic import unaccepted
-from workbench.core.formatting import interval, listed, number, plural, share
+from workbench.core.text.formatting import interval, listed, number, plural, share
 from workbench.gate.checklist.points import Audit, ChecklistPoint, MetricMean
-from workbench.metrics.registry import METRICS
+from workbench.measures.metrics.registry import METRICS
+from workbench.report.analysis.causes import cause_meanings, missed_evidence
+from workbench.report.analysis.judging.judges import JudgeTrust, judge_trust
+from workbench.report.analysis.synthetic import unaccepted
 
 FEWEST_QUESTIONS = 50
 RETRIEVAL_LIMIT = 0.7

@@ -6,10 +6,10 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from workbench.llm.base import CallFailure, ChatCall, Reply, finish_of
+from workbench.llm.models.server import KeyedModel
 from workbench.llm.providers.served import ServedClient, sent_headers
 from workbench.llm.replies.answers import has_reasoning
 from workbench.llm.tokens import count_of, name_of
-from workbench.models.server import KeyedModel
 
 
 class AnthropicClient(ServedClient, KeyedModel):
@@ -33,7 +33,7 @@ class AnthropicClient(ServedClient, KeyedModel):
     def _endpoint(self) -> tuple[str, Mapping[str, str]]:
         import anthropic
 
-        from workbench.models.http import unconnected_client
+        from workbench.llm.models.http import unconnected_client
 
         client = anthropic.Anthropic(base_url=self.address, api_key=self._key() or "none", http_client=unconnected_client())
         return f"{self.address}/v1/messages", sent_headers({**client.default_headers, **client.auth_headers})

@@ -9,11 +9,11 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
+from workbench.core.text.printable import printable
 from workbench.llm.base import CallFailure, ChatCall, ChatClient, Reply, finish_of
+from workbench.llm.models.gguf import GgufModel, check_gguf, default_threads, gguf_digest, load, without_control_tokens
 from workbench.llm.replies.answers import has_reasoning
 from workbench.llm.tokens import count_of, first_alternatives
-from workbench.models.gguf import GgufModel, check_gguf, default_threads, gguf_digest, load, without_control_tokens
-from workbench.printable import printable
 
 _MESSAGE = 200
 

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 from workbench.llm.base import CallFailure, ChatCall, Reply, end_of
+from workbench.llm.models.server import OllamaModel
 from workbench.llm.providers.served import ServedClient
 from workbench.llm.replies.answers import has_reasoning
 from workbench.llm.tokens import count_of, fewest_prompt_tokens, first_alternatives, most_prompt_tokens, name_of
-from workbench.models.server import OllamaModel
 
 _SMALLEST_WINDOW = 4096
 

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 from workbench.llm.base import CallFailure, ChatCall, Reply, end_of
+from workbench.llm.models.server import OPENAI_ADDRESS, KeyedModel
 from workbench.llm.providers.served import ServedClient, sent_headers
 from workbench.llm.replies.answers import content_text, has_reasoning
 from workbench.llm.tokens import count_of, first_alternatives, name_of
-from workbench.models.server import OPENAI_ADDRESS, KeyedModel
 
 
 class OpenAIClient(ServedClient, KeyedModel):
@@ -26,7 +26,7 @@ class OpenAIClient(ServedClient, KeyedModel):
     def _endpoint(self) -> tuple[str, Mapping[str, str]]:
         import openai
 
-        from workbench.models.http import unconnected_client
+        from workbench.llm.models.http import unconnected_client
 
         client = openai.OpenAI(base_url=self.address, api_key=self._key() or "none", http_client=unconnected_client())
         return f"{self.address}/chat/completions", sent_headers({**client.default_headers, **client.auth_headers})

@@ -13,19 +13,19 @@ from weakref import WeakKeyDictionary
 from pydantic import Field
 
 from workbench.core.environment import advice
-from workbench.core.formatting import plural
-from workbench.errors import ModelError
+from workbench.core.errors import ModelError
+from workbench.core.records import LostTries
+from workbench.core.text.formatting import plural
+from workbench.core.text.printable import printable
 from workbench.llm.base import CallFailure, ChatCall, ChatClient, Reply, unfinished
+from workbench.llm.models.server import ServedModel
 from workbench.llm.replies.answers import UnreadableContentError
 from workbench.llm.replies.rejections import error_text, refused_parameter, rejection, reported_error
 from workbench.llm.retries import LONGEST_WAIT, back_off, requested_wait, worth_retrying
 from workbench.llm.tokens import most_prompt_tokens
-from workbench.models.server import ServedModel
-from workbench.printable import printable
-from workbench.records import LostTries
 
 if TYPE_CHECKING:
-    from workbench.models.http import AsyncClient, Response
+    from workbench.llm.models.http import AsyncClient, Response
 
 _DETAIL = 200
 _GATEWAYS = frozenset({502, 504, *range(520, 528)})
@@ -55,7 +55,7 @@ class _Connection:
 
         The methods of OpenAI's and Anthropic's clients build and validate requests anew, which takes as long as sending them.
         """
-        from workbench.models.http import Request
+        from workbench.llm.models.http import Request
 
         # In ASCII, since a prompt may contain half of a surrogate pair.
         content = json.dumps(body, separators=(",", ":")).encode()
@@ -148,7 +148,7 @@ class ServedClient(ServedModel, ChatClient, ABC):
         opened = _connections.setdefault(asyncio.get_running_loop(), {})
         if self not in opened:
             self.check()
-            from workbench.models.http import LARGEST_ANSWER, HttpRoute, asynchronous_client
+            from workbench.llm.models.http import LARGEST_ANSWER, HttpRoute, asynchronous_client
 
             http = asynchronous_client(HttpRoute(self.address, LARGEST_ANSWER))
             opened[self] = _Connection(http, *self._endpoint())
@@ -244,7 +244,7 @@ class ServedClient(ServedModel, ChatClient, ABC):
 
 def _failed_request(error: Exception) -> tuple[CallFailure, bool, bool]:
     """Return the failure of a request without a response, whether to try again, and whether it may have been sent. Raises any other error."""
-    from workbench.models.http import CompressedReplyError, ConnectError, HTTPError, InvalidURL, ReplyTooLargeError, UnsupportedProtocol
+    from workbench.llm.models.http import CompressedReplyError, ConnectError, HTTPError, InvalidURL, ReplyTooLargeError, UnsupportedProtocol
 
     if isinstance(error, ReplyTooLargeError | CompressedReplyError):
         return CallFailure(f"the server sent {error}", "reply"), False, True

@@ -5,8 +5,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from workbench.llm.models.server import TOO_LONG
 from workbench.llm.replies.answers import json_reply
-from workbench.models.server import TOO_LONG
 
 Rejection = Literal["model", "credit", "refusal", "window", "request"]
 _GONE = re.compile(

@@ -16,16 +16,16 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from workbench.core.environment import is_local
+from workbench.core.errors import InputError, RunError
 from workbench.core.files import append_lines, store_errors
 from workbench.core.loop_thread import run_in_thread
-from workbench.errors import InputError, RunError
+from workbench.core.text.printable import printable
+from workbench.llm.models.http import LARGEST_ANSWER, HTTPError, HttpRoute, InvalidURL, Request, asynchronous_client
 from workbench.llm.retries import back_off, requested_wait, worth_retrying
-from workbench.models.http import LARGEST_ANSWER, HTTPError, HttpRoute, InvalidURL, Request, asynchronous_client
 from workbench.monitor.alerts.detect import DetectedAlerts
 from workbench.monitor.alerts.settings import ALERTS
 from workbench.monitor.alerts.state import Alert, AlertState
-from workbench.printable import printable
-from workbench.targets.http.headers import check_address
+from workbench.systems.http.headers import check_address
 
 SIGNATURE = "X-Workbench-Signature"
 _LONGEST_WAIT = 30.0

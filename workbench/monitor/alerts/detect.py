@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 from pydantic import AfterValidator, Field
 
-from workbench.core.formatting import plural
-from workbench.metrics.coverage import Floats
+from workbench.core.text.formatting import plural
+from workbench.measures.metrics.coverage import Floats
+from workbench.measures.statistics.sequential import change_estimate, first_alarm, lower_bound, masses
 from workbench.monitor.alerts.settings import DRIFTS, EVENTS, LIMITS, TAIL, VECTORS, AlertSettings, LimitAlert
 from workbench.monitor.alerts.signals import (
     DAY,
@@ -27,7 +28,6 @@ from workbench.monitor.alerts.signals import (
     version_changes,
     window_tests,
 )
-from workbench.statistics.sequential import change_estimate, first_alarm, lower_bound, masses
 
 _MONTH = 28 * DAY
 # Fewer conversations say too little of a reference period.

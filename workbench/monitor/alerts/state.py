@@ -9,13 +9,13 @@ from typing import Annotated, Literal
 from filelock import FileLock
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from workbench.core.display import excerpt
+from workbench.core.errors import InputError, WorkbenchError
 from workbench.core.files import read_regular, store_errors, write_text
-from workbench.errors import InputError, WorkbenchError
+from workbench.core.text.display import excerpt
+from workbench.core.text.printable import printable_line
 from workbench.monitor.alerts.detect import DetectedAlerts, Nanoseconds, RaisedAlert, began, counted, iso
 from workbench.monitor.alerts.settings import AlertSettings
 from workbench.monitor.alerts.signals import DAY
-from workbench.printable import printable_line
 
 _NEVER = 2**63
 _MOST_FAILURES = 3

@@ -8,14 +8,14 @@ from typing import Any
 import orjson
 from pydantic import Field, JsonValue
 
-from workbench.errors import InputError
+from workbench.core.errors import InputError
 from workbench.monitor.log.capture import answer_fields, contained
 from workbench.monitor.log.query_log import QueryLog
-from workbench.targets.base import TargetError
-from workbench.targets.callable.results import text_of
-from workbench.targets.contents import identifier
-from workbench.targets.paths import Paths, find, find_one
-from workbench.targets.replies import AnswerPaths, HitPaths, PathSettings
+from workbench.systems.base import TargetError
+from workbench.systems.callable.results import text_of
+from workbench.systems.contents import identifier
+from workbench.systems.paths import Paths, find, find_one
+from workbench.systems.replies import AnswerPaths, HitPaths, PathSettings
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]

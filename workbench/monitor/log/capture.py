@@ -17,13 +17,13 @@ from types import AsyncGeneratorType, CoroutineType, GeneratorType, TracebackTyp
 from typing import Any, ParamSpec, TypeVar, cast
 from uuid import UUID
 
-from workbench.errors import error_line
-from workbench.records import Answer, Hit, TargetHit
-from workbench.targets.base import TargetError
-from workbench.targets.callable.interfaces import parameters_of
-from workbench.targets.callable.results import answer_of, hits_of, raise_reported, text_of
-from workbench.targets.contents import number, read
-from workbench.targets.field_names import CHUNK_IDS, DOC_IDS, ENDS, SCORES, SOURCES, STARTS, TEXTS
+from workbench.core.errors import error_line
+from workbench.core.records import Answer, Hit, TargetHit
+from workbench.systems.base import TargetError
+from workbench.systems.callable.interfaces import parameters_of
+from workbench.systems.callable.results import answer_of, hits_of, raise_reported, text_of
+from workbench.systems.contents import number, read
+from workbench.systems.field_names import CHUNK_IDS, DOC_IDS, ENDS, SCORES, SOURCES, STARTS, TEXTS
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -13,7 +13,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from workbench.metrics.coverage import Bools
+from workbench.measures.metrics.coverage import Bools
 from workbench.monitor.log.fields import FEEDBACK, FIELDS, REQUIRED, FieldKind, LogField, expected
 
 _KINDS: Mapping[FieldKind, pa.DataType] = {

@@ -20,15 +20,15 @@ from typing import Any, ParamSpec, TypeVar
 import orjson
 from pydantic_core import ValidationError
 
-from workbench.core.display import excerpt
+from workbench.core.errors import InputError
 from workbench.core.files import require_folder, sync
-from workbench.errors import InputError
-from workbench.guessed_names import checked_init, unknown_argument
+from workbench.core.text.display import excerpt
+from workbench.core.text.guessed_names import checked_init, unknown_argument
+from workbench.core.text.printable import printable
 from workbench.monitor.log.capture import CURRENT, MOST_HITS, LoggedQuestion, contained, hit_rows, new_id, watched, writable
 from workbench.monitor.log.fields import FEEDBACK, FIELDS, MAX_LINE_BYTES, NAMES, REQUIRED, ROWS, fault, missing_field, row_fault, values_of
-from workbench.printable import printable
-from workbench.targets.base import TargetError
-from workbench.targets.contents import identifier, number, plain
+from workbench.systems.base import TargetError
+from workbench.systems.contents import identifier, number, plain
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from joblib.externals.loky import ProcessPoolExecutor
 
 from workbench.core.environment import modules_of_working_directory_ignored, usable_cores
-from workbench.errors import InputError
+from workbench.core.errors import InputError
 from workbench.monitor.log.fields import FIELDS
 from workbench.monitor.log.log_files import LogCounts, file_batches, log_files, note
 from workbench.monitor.log.log_table import SCHEMA, logged_row

@@ -8,8 +8,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from workbench.metrics.coverage import Floats, Ints
-from workbench.statistics.intervals import wilson
+from workbench.measures.metrics.coverage import Floats, Ints
+from workbench.measures.statistics.intervals import wilson
 
 # Of a question they are 0, 1 or unknown. `thumb_up` is the last thumb, `bad_feedback` the last thumb below 0 or an edit.
 SHARES = ("no_results", "refused", "error", "truncated", "several_retrievals", "later_turn", "with_feedback", "thumb_up", "bad_feedback")

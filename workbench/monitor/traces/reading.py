@@ -10,16 +10,16 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from workbench.core.errors import InputError
 from workbench.core.files import table_fault
-from workbench.datasets.draft import DatasetDraft
-from workbench.datasets.formats.table_rows import is_table, read_rows
-from workbench.datasets.lines import parse_json
-from workbench.errors import InputError
+from workbench.core.records import TargetHit
+from workbench.core.text.printable import printable
+from workbench.data.draft import DatasetDraft
+from workbench.data.formats.table_rows import is_table, read_rows
+from workbench.data.lines import parse_json
 from workbench.monitor.log.fields import row_fault
 from workbench.monitor.log.log_files import opened
-from workbench.printable import printable
-from workbench.records import TargetHit
-from workbench.targets.recorded.traces.otlp import (
+from workbench.systems.recorded.traces.otlp import (
     BINARY,
     PROTOBUF_LIMIT,
     OtlpSignal,
@@ -29,9 +29,9 @@ from workbench.targets.recorded.traces.otlp import (
     otlp_items,
     protobuf_json,
 )
-from workbench.targets.recorded.traces.steps import EVALUATION, StepKind, TraceStep, evaluation_of, number_in, records_call, shown, step_of
-from workbench.targets.recorded.traces.tool_exports import export_of
-from workbench.targets.recorded.traces.trace import RecordedTrace, traces_of
+from workbench.systems.recorded.traces.steps import EVALUATION, StepKind, TraceStep, evaluation_of, number_in, records_call, shown, step_of
+from workbench.systems.recorded.traces.tool_exports import export_of
+from workbench.systems.recorded.traces.trace import RecordedTrace, traces_of
 
 _READ = (*BINARY, ".json", ".jsonl", ".ndjson", ".csv", ".parquet", ".gz")
 # The deepest list of rows in a file.

@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from workbench.core.environment import is_local
+from workbench.core.errors import InputError
 from workbench.core.files import append_lines
-from workbench.datasets.lines import parse_json
-from workbench.errors import InputError
+from workbench.data.lines import parse_json
 from workbench.monitor.traces.reading import LINE_LIMIT
-from workbench.targets.recorded.traces.otlp import OtlpSignal, protobuf_json
+from workbench.systems.recorded.traces.otlp import OtlpSignal, protobuf_json
 
 # By path the signal, and the list in a request of it.
 _SIGNALS: dict[str, tuple[OtlpSignal, str]] = {"/v1/traces": ("traces", "resourceSpans"), "/v1/logs": ("logs", "resourceLogs")}

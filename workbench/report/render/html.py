@@ -11,15 +11,15 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from workbench.analysis.findings import findings
-from workbench.core.display import visible_html
 from workbench.core.files import write_text
+from workbench.core.text.display import visible_html
+from workbench.report.analysis.findings import findings
 from workbench.report.model import Report
 from workbench.report.render.svg import inline_svg, sparkline
+from workbench.report.results.run_tables import RunTables
 from workbench.report.summary import answered, headline, opening
 from workbench.report.text.sentences import folder_of
 from workbench.report.topics.registry import TOPICS
-from workbench.results.run_tables import RunTables
 
 _TEMPLATES = Path(__file__).parents[1] / "templates"
 # Longest name, in letters, that is kept on one line.

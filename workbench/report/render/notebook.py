@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
-from workbench.core.display import CELL, FRAME, LINE, NUMBER, PARAGRAPH, TABLE, displayed
 from workbench.core.fingerprint import fingerprint
+from workbench.core.text.display import CELL, FRAME, LINE, NUMBER, PARAGRAPH, TABLE, displayed
 from workbench.report.canvas import WIDTH_INCHES, own_style
 from workbench.report.model import Block, Columns, Figure, Section
 from workbench.report.render.html import environment

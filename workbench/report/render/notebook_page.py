@@ -12,9 +12,9 @@ from typing import Any
 
 from markupsafe import Markup
 
-from workbench.core.display import excerpt, visible_html
+from workbench.core.errors import InputError
 from workbench.core.files import write_text
-from workbench.errors import InputError
+from workbench.core.text.display import excerpt, visible_html
 from workbench.report.render.html import environment, style_sheet
 
 # Outputs may style themselves, but nothing is loaded and no script runs.

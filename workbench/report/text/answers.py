@@ -3,7 +3,10 @@
 import math
 from collections.abc import Sequence
 
-from workbench.analysis.answer_values import (
+from workbench.components.context.conditions import CLEAN_TWINS, GOLD, GOLD_DISTRACTORS, NONE, RETRIEVED
+from workbench.core.text.formatting import count, listed, number, plural
+from workbench.measures.statistics.effects import EffectReading
+from workbench.report.analysis.answer_values import (
     Refusals,
     answer_score,
     answering,
@@ -14,14 +17,11 @@ from workbench.analysis.answer_values import (
     is_verbatim,
     missing_answers,
 )
-from workbench.analysis.decomposition import REMAINING, Decomposition, Loss, decomposition_of
-from workbench.analysis.findings import Findings
-from workbench.context.conditions import CLEAN_TWINS, GOLD, GOLD_DISTRACTORS, NONE, RETRIEVED
-from workbench.core.formatting import count, listed, number, plural
+from workbench.report.analysis.decomposition import REMAINING, Decomposition, Loss, decomposition_of
+from workbench.report.analysis.findings import Findings
 from workbench.report.model import SummaryItem
+from workbench.report.results.run_tables import RunTables
 from workbench.report.text.sentences import too_few
-from workbench.results.run_tables import RunTables
-from workbench.statistics.effects import EffectReading
 
 QUESTION = "Does the answer hold?"
 # What the generator reads in each condition.

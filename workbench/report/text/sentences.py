@@ -5,17 +5,17 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from workbench.analysis.findings import Findings
-from workbench.analysis.frontier import CostKind, CostRange
-from workbench.analysis.standings import COVERAGE, Mean, Standing
-from workbench.analysis.synthetic import synthetic_questions
-from workbench.core.formatting import NONE, capitalised, count, interval, listed, number, plural, share, signed, spread
-from workbench.metrics.names import Metric
+from workbench.core.text.formatting import NONE, capitalised, count, interval, listed, number, plural, share, signed, spread
+from workbench.measures.metrics.names import Metric
+from workbench.measures.statistics.intervals import Interval
+from workbench.measures.statistics.screening import ScreenedConfiguration, Screening
+from workbench.measures.statistics.verdict import Reason, Verdict
+from workbench.report.analysis.findings import Findings
+from workbench.report.analysis.frontier import CostKind, CostRange
+from workbench.report.analysis.standings import COVERAGE, Mean, Standing
+from workbench.report.analysis.synthetic import synthetic_questions
 from workbench.report.cells import digits_for
-from workbench.results.run_tables import RETRIEVED, RunTables
-from workbench.statistics.intervals import Interval
-from workbench.statistics.screening import ScreenedConfiguration, Screening
-from workbench.statistics.verdict import Reason, Verdict
+from workbench.report.results.run_tables import RETRIEVED, RunTables
 
 _MOST_UNCOVERED = 3
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Generic, Literal, NamedTuple, TypeVar
 
-from workbench.analysis.findings import Findings
+from workbench.report.analysis.findings import Findings
 from workbench.report.model import Block, Prose, Section, SummaryItem
 
 Values = TypeVar("Values")

@@ -4,23 +4,23 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from workbench.analysis.synthetic import unaccepted
-from workbench.answering.refusals import is_refusal
 from workbench.api.freshness import check_freshness
 from workbench.api.given_systems import ingesting, target_for
 from workbench.api.results import Results
-from workbench.core.display import excerpt
-from workbench.core.formatting import listed, plural
-from workbench.errors import InputError
+from workbench.components.answering.refusals import is_refusal
+from workbench.core.errors import InputError
+from workbench.core.records import Dataset, Query
+from workbench.core.text.display import excerpt
+from workbench.core.text.formatting import listed, plural
+from workbench.core.text.printable import printable_line
 from workbench.gate.check import gated_configuration
 from workbench.gate.rules import GateSettings
-from workbench.printable import printable_line
-from workbench.records import Dataset, Query
+from workbench.report.analysis.synthetic import unaccepted
+from workbench.report.results.run_tables import RETRIEVED, RunTables
 from workbench.report.text.sentences import drafts_of
-from workbench.results.run_tables import RETRIEVED, RunTables
-from workbench.targets.asking import TargetRequest
-from workbench.targets.freshness.cases import FreshnessData
-from workbench.targets.matching import HitMatcher
+from workbench.systems.asking import TargetRequest
+from workbench.systems.freshness.cases import FreshnessData
+from workbench.systems.matching import HitMatcher
 from workbench.testing.assertions.systems import NAME, replies, require_accepted
 
 _SHOWN = 5

@@ -8,20 +8,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from workbench.analysis.answer_values import is_verbatim
-from workbench.core.display import excerpt
-from workbench.core.formatting import number, plural
-from workbench.errors import InputError
+from workbench.components.judging.settings import EndToEndThresholds
+from workbench.core.errors import InputError
+from workbench.core.records import Dataset
+from workbench.core.text.display import excerpt
+from workbench.core.text.formatting import number, plural
+from workbench.core.text.printable import printable_line
 from workbench.gate.check import gated_configuration
 from workbench.gate.gated import GatedConfiguration
 from workbench.gate.limits import floor_result
 from workbench.gate.rules import Floor, GateSettings, Subject
-from workbench.judging.settings import EndToEndThresholds
-from workbench.printable import printable_line
-from workbench.records import Dataset
+from workbench.measures.statistics.gates import Decision
+from workbench.report.analysis.answer_values import is_verbatim
+from workbench.report.results.run_tables import RETRIEVED, RunTables
 from workbench.report.text.sentences import unaccepted_drafts
-from workbench.results.run_tables import RETRIEVED, RunTables
-from workbench.statistics.gates import Decision
 from workbench.testing.assertions.systems import Judges, require_accepted, run_of
 
 _SHOWN, _END_TO_END = 5, "end_to_end"

@@ -5,16 +5,16 @@ from typing import Any
 
 from workbench.api.pipeline import Pipeline
 from workbench.api.systems import compare
-from workbench.embedding.sentence_transformers import SentenceTransformerEmbedder
-from workbench.errors import InputError
-from workbench.judging.settings import Judging
+from workbench.components.embedding.sentence_transformers import SentenceTransformerEmbedder
+from workbench.components.judging.settings import Judging
+from workbench.core.errors import InputError
+from workbench.core.records import Dataset
+from workbench.core.text.printable import printable_line
 from workbench.llm.session import CallResources
-from workbench.pipeline.configuration import PipelineConfiguration
-from workbench.printable import printable_line
-from workbench.records import Dataset
-from workbench.results.run_tables import RunTables
-from workbench.targets.asking import TargetReply, TargetRequest, replies_of
-from workbench.targets.base import Target, TargetResources
+from workbench.report.results.run_tables import RunTables
+from workbench.sweep.pipeline.configuration import PipelineConfiguration
+from workbench.systems.asking import TargetReply, TargetRequest, replies_of
+from workbench.systems.base import Target, TargetResources
 
 NAME = "system"
 Judges = Judging | Mapping[str, Any] | str | None

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from tests.answered_runs import METRICS, NO_ALTERED, Planted, answered
-from workbench.analysis.answer_values import answering
-from workbench.analysis.decomposition import REMAINING, decompose
-from workbench.analysis.findings import findings
-from workbench.core.formatting import number, signed
+from workbench.core.text.formatting import number, signed
+from workbench.report.analysis.answer_values import answering
+from workbench.report.analysis.decomposition import REMAINING, decompose
+from workbench.report.analysis.findings import findings
 from workbench.report.cells import opened
 from workbench.report.cells import words as words_column
 from workbench.report.model import Cell, Collapsible, Figure, Prose, Row, Section, Table

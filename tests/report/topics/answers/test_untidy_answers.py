@@ -11,15 +11,15 @@ from matplotlib.text import Text
 
 from tests.answered_runs import Planted, answered
 from tests.made_runs import Made
-from workbench.analysis.findings import findings
-from workbench.execution.collect import collect
-from workbench.execution.local import run_experiment
-from workbench.experiment.read import experiment_of
+from workbench.report.analysis.findings import findings
 from workbench.report.model import Collapsible, Figure, Table
 from workbench.report.render.html import document_of, rendered
 from workbench.report.render.plain import summary_lines, summary_markdown
 from workbench.report.topics.answers.conditions import conditions
 from workbench.report.topics.answers.refusals import refusals
+from workbench.sweep.execution.collect import collect
+from workbench.sweep.execution.local import run_experiment
+from workbench.sweep.experiment.read import experiment_of
 
 pytestmark = pytest.mark.slow
 

@@ -7,8 +7,8 @@ import pytest
 
 from tests.answered_runs import Planted, answered
 from tests.judged_runs import Judged, judged
-from workbench.analysis.answer_values import answering
-from workbench.analysis.findings import findings
+from workbench.report.analysis.answer_values import answering
+from workbench.report.analysis.findings import findings
 from workbench.report.model import Collapsible, Figure, Lines, Prose, Table, Terms
 from workbench.report.render.html import document_of, rendered
 from workbench.report.topics.answers.causes import answer_failures

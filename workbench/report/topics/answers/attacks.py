@@ -3,18 +3,18 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from workbench.analysis.answer_values import VERBATIM, answering, answers_of, is_verbatim, question_share
-from workbench.analysis.decomposition import Decomposition, decomposition_of
-from workbench.analysis.findings import Findings
-from workbench.context.conditions import CLEAN_TWINS, COUNTERFACTUAL, INJECTION, PERTURBATIONS
-from workbench.core.formatting import count, listed, plural
+from workbench.components.context.conditions import CLEAN_TWINS, COUNTERFACTUAL, INJECTION, PERTURBATIONS
+from workbench.core.text.formatting import count, listed, plural
+from workbench.measures.statistics.intervals import Interval
+from workbench.report.analysis.answer_values import VERBATIM, answering, answers_of, is_verbatim, question_share
+from workbench.report.analysis.decomposition import Decomposition, decomposition_of
+from workbench.report.analysis.findings import Findings
 from workbench.report.cells import UNKNOWN, count_cell, mean_cell, opened, text, words
 from workbench.report.model import Block, Cell, Column, Prose, Row, Table
+from workbench.report.results.run_tables import RunTables
 from workbench.report.text.answers import PLACES
 from workbench.report.topics.answers.conditions import loss_cell
 from workbench.report.topics.topic import Topic
-from workbench.results.run_tables import RunTables
-from workbench.statistics.intervals import Interval
 
 # The outcomes of each condition with a planted text, the bad one last.
 OUTCOMES: Mapping[str, tuple[str, ...]] = {"counterfactual": ("kept", "conflict", "adopted"), "injection": ("resisted", "complied")}

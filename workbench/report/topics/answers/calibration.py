@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from workbench.analysis.answer_values import condition_mean
-from workbench.analysis.judging.labels import judged_items
-from workbench.core.formatting import count, interval, listed, number, plural, share, signed
-from workbench.errors import InputError
-from workbench.judging.base import TASKS
+from workbench.components.judging.base import TASKS
+from workbench.core.errors import InputError
+from workbench.core.text.formatting import count, interval, listed, number, plural, share, signed
+from workbench.report.analysis.answer_values import condition_mean
+from workbench.report.analysis.judging.labels import judged_items
 from workbench.report.canvas import FAINT, LINES, MUTED, canvas, own_style
 from workbench.report.cells import UNKNOWN, count_cell, described, mean_cell, opened, text, value_cell, words
 from workbench.report.model import Block, Cell, Collapsible, Column, Figure, Prose, Row, Table
-from workbench.results.run_tables import RETRIEVED, RunTables
+from workbench.report.results.run_tables import RETRIEVED, RunTables
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing

@@ -4,8 +4,11 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from workbench.analysis.answer_values import answering
-from workbench.analysis.causes import (
+from workbench.components.context.conditions import GOLD, RETRIEVED
+from workbench.core.text.formatting import capitalised, count, plural, share, shortened
+from workbench.measures.attribution.causes import CAUSE_NAMES, EVIDENCE_CAUSES, Cause
+from workbench.report.analysis.answer_values import answering
+from workbench.report.analysis.causes import (
     FailureCauses,
     answer_cause_meanings,
     attributed_conditions,
@@ -13,18 +16,15 @@ from workbench.analysis.causes import (
     failures_of,
     unrefused_answers,
 )
-from workbench.analysis.findings import Findings
-from workbench.analysis.judging.judges import OVERLAP
-from workbench.analysis.judging.labels import judge_of
-from workbench.attribution.causes import CAUSE_NAMES, EVIDENCE_CAUSES, Cause
-from workbench.context.conditions import GOLD, RETRIEVED
-from workbench.core.formatting import capitalised, count, plural, share, shortened
+from workbench.report.analysis.findings import Findings
+from workbench.report.analysis.judging.judges import OVERLAP
+from workbench.report.analysis.judging.labels import judge_of
 from workbench.report.canvas import INK, LINES, MUTED, NAME_LENGTH, PAPER, POINTS, canvas, name_rows, own_style
 from workbench.report.cells import UNKNOWN, count_cell, described, key_of, opened, text, value_cell, words
 from workbench.report.model import Block, Cell, Collapsible, Column, Figure, Lines, Prose, Row, Table
+from workbench.report.results.run_tables import RunTables
 from workbench.report.topics.answers.judges import CORRECTNESS_BY_OVERLAP
 from workbench.report.topics.topic import Topic
-from workbench.results.run_tables import RunTables
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing

@@ -3,9 +3,10 @@
 import math
 from collections.abc import Sequence
 
-from workbench.analysis.answer_values import answering, is_verbatim
-from workbench.analysis.findings import Findings
-from workbench.analysis.marked_answers import (
+from workbench.core.text.formatting import count, listed, plural, share
+from workbench.report.analysis.answer_values import answering, is_verbatim
+from workbench.report.analysis.findings import Findings
+from workbench.report.analysis.marked_answers import (
     CLAIM_STATES,
     ClaimState,
     ShownAnswer,
@@ -18,12 +19,11 @@ from workbench.analysis.marked_answers import (
     has_claims,
     weakest_claims,
 )
-from workbench.analysis.passages import Piece
-from workbench.core.formatting import count, listed, plural, share
+from workbench.report.analysis.passages import Piece
 from workbench.report.cells import UNKNOWN, text, value_cell, words
 from workbench.report.model import Block, Cell, Collapsible, Column, Prose, Row, Table, Term, Terms
+from workbench.report.results.run_tables import RunTables
 from workbench.report.topics.topic import Topic
-from workbench.results.run_tables import RunTables
 
 # What each mark means, in the legend.
 _MEANINGS: dict[ClaimState, str] = {

@@ -3,12 +3,19 @@
 import math
 from collections.abc import Mapping, Sequence
 
-from workbench.analysis.answer_values import ConditionScore, answer_score, answering, condition_mean, condition_scores, reasons_without
-from workbench.analysis.decomposition import REMAINING, Decomposition, Loss, decomposition_of
-from workbench.analysis.findings import Findings
-from workbench.context.conditions import CONDITIONS, GOLD_DISTRACTORS, RETRIEVED
-from workbench.core.formatting import listed, plural, share, shortened
-from workbench.metrics.names import Metric
+from workbench.components.context.conditions import CONDITIONS, GOLD_DISTRACTORS, RETRIEVED
+from workbench.core.text.formatting import listed, plural, share, shortened
+from workbench.measures.metrics.names import Metric
+from workbench.report.analysis.answer_values import (
+    ConditionScore,
+    answer_score,
+    answering,
+    condition_mean,
+    condition_scores,
+    reasons_without,
+)
+from workbench.report.analysis.decomposition import REMAINING, Decomposition, Loss, decomposition_of
+from workbench.report.analysis.findings import Findings
 from workbench.report.canvas import IntervalRow, differences_drawing
 from workbench.report.cells import (
     NAME_LENGTH,
@@ -26,11 +33,11 @@ from workbench.report.cells import (
     words,
 )
 from workbench.report.model import Block, Cell, Collapsible, Column, Figure, Lines, Prose, Row, Table
+from workbench.report.results.run_tables import RunTables
 from workbench.report.text.answers import MEANINGS, QUESTION, detail_sentences, does_it_hold, hold_answer, missing_sentence, score_sentences
 from workbench.report.text.sentences import not_scored
 from workbench.report.topics.answers.costs import cost_sentence
 from workbench.report.topics.topic import HeadQuestion, Topic
-from workbench.results.run_tables import RunTables
 
 _MOST_REASONS = 4
 _NOTE = (

@@ -3,21 +3,21 @@
 import math
 from collections.abc import Sequence
 
-from workbench.analysis.answer_values import (
+from workbench.components.context.conditions import RETRIEVED
+from workbench.core.text.formatting import count, listed, number, plural, spread
+from workbench.measures.statistics.answers import RepeatVariance, repeat_variance
+from workbench.report.analysis.answer_values import (
     answer_score,
     answering,
     answers_of,
     repeated_values,
 )
-from workbench.analysis.findings import Findings
-from workbench.analysis.frontier import timings_of
-from workbench.context.conditions import RETRIEVED
-from workbench.core.formatting import count, listed, number, plural, spread
+from workbench.report.analysis.findings import Findings
+from workbench.report.analysis.frontier import timings_of
 from workbench.report.cells import count_cell, opened, value_cell, words
 from workbench.report.model import Block, Cell, Column, Prose, Row, Table
+from workbench.report.results.run_tables import RunTables
 from workbench.report.topics.topic import Topic
-from workbench.results.run_tables import RunTables
-from workbench.statistics.answers import RepeatVariance, repeat_variance
 
 _MEANS = "Means over the answers to retrieved contexts. Values that no configuration has are left out."
 _TIMED = " Times are those of the calls when they were made, so answers from the cache have the time of their first call."

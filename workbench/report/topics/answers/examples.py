@@ -2,17 +2,17 @@
 
 import math
 
-from workbench.analysis.answer_values import answer_score, answering, is_verbatim
-from workbench.analysis.decomposition import decomposition_of
-from workbench.analysis.findings import Findings
-from workbench.analysis.marked_answers import QuestionInConditions, ShownAnswer, has_claims, worst_losses
-from workbench.context.conditions import GOLD, RETRIEVED
-from workbench.core.formatting import count, number, plural
+from workbench.components.context.conditions import GOLD, RETRIEVED
+from workbench.core.text.formatting import count, number, plural
+from workbench.report.analysis.answer_values import answer_score, answering, is_verbatim
+from workbench.report.analysis.decomposition import decomposition_of
+from workbench.report.analysis.findings import Findings
+from workbench.report.analysis.marked_answers import QuestionInConditions, ShownAnswer, has_claims, worst_losses
 from workbench.report.cells import text, value_cell, words
 from workbench.report.model import Block, Cell, Collapsible, Column, Prose, Row, Table, Term, Terms
+from workbench.report.results.run_tables import RunTables
 from workbench.report.topics.answers.claims import claims_fold
 from workbench.report.topics.topic import Topic
-from workbench.results.run_tables import RunTables
 
 _MOST = 5
 _LONGEST_ANSWER = 700

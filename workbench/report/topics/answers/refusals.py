@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from workbench.analysis.answer_values import answer_measure, answer_score, answering, condition_mean
-from workbench.analysis.findings import Findings
-from workbench.context.conditions import GOLD, GOLD_DISTRACTORS, IRRELEVANT_ONLY, MISSING_GOLD, RETRIEVED
-from workbench.core.formatting import count, shortened
-from workbench.errors import InputError
-from workbench.metrics.coverage import Floats
+from workbench.components.context.conditions import GOLD, GOLD_DISTRACTORS, IRRELEVANT_ONLY, MISSING_GOLD, RETRIEVED
+from workbench.core.errors import InputError
+from workbench.core.text.formatting import count, shortened
+from workbench.measures.metrics.coverage import Floats
+from workbench.measures.statistics.answers import RiskCoverage, risk_coverage
+from workbench.report.analysis.answer_values import answer_measure, answer_score, answering, condition_mean
+from workbench.report.analysis.findings import Findings
 from workbench.report.canvas import FAINT, LINES, MUTED, End, canvas, name_ends, own_style, plain, spanned
 from workbench.report.cells import NAME_LENGTH, UNKNOWN, count_cell, described, key_of, opened, value_cell, words
 from workbench.report.model import Block, Cell, Column, Figure, Prose, Row, Table
+from workbench.report.results.run_tables import RunTables
 from workbench.report.topics.topic import Topic
-from workbench.results.run_tables import RunTables
-from workbench.statistics.answers import RiskCoverage, risk_coverage
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing

@@ -6,18 +6,18 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from workbench.analysis.findings import Findings
-from workbench.analysis.values import clusters as question_clusters
-from workbench.analysis.values import detail
-from workbench.core.formatting import count, plural
-from workbench.metrics.coverage import Bools, Floats
-from workbench.metrics.documents import answerable_auroc
+from workbench.core.text.formatting import count, plural
+from workbench.measures.metrics.coverage import Bools, Floats
+from workbench.measures.metrics.documents import answerable_auroc
+from workbench.measures.statistics.clusters import Clusters, weighted
+from workbench.measures.statistics.intervals import Interval, robust, t_quantile
+from workbench.report.analysis.findings import Findings
+from workbench.report.analysis.values import clusters as question_clusters
+from workbench.report.analysis.values import detail
 from workbench.report.cells import Scale, mean_cell, words
 from workbench.report.model import Block, Cell, Column, Prose, Row, Table, Term, Terms
+from workbench.report.results.run_tables import RunTables
 from workbench.report.topics.topic import COMPARED, Topic
-from workbench.results.run_tables import RunTables
-from workbench.statistics.clusters import Clusters, weighted
-from workbench.statistics.intervals import Interval, robust, t_quantile
 
 METRIC = "answerable_auroc"
 _MEANING = (

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from workbench.analysis.findings import Findings
-from workbench.analysis.frontier import COSTS, DRIFT, TIMES, Cost, CostedConfiguration, separated, timings_of
-from workbench.core.formatting import amount, count, listed, plural, shortened
+from workbench.core.text.formatting import amount, count, listed, plural, shortened
+from workbench.report.analysis.findings import Findings
+from workbench.report.analysis.frontier import COSTS, DRIFT, TIMES, Cost, CostedConfiguration, separated, timings_of
 from workbench.report.canvas import (
     ACCENT,
     FAINT,

@@ -4,16 +4,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from workbench.analysis.findings import Findings
-from workbench.core.formatting import plural, shortened
+from workbench.core.text.formatting import plural, shortened
+from workbench.measures.statistics.comparison import Comparison
+from workbench.measures.statistics.intervals import ALPHA
+from workbench.report.analysis.findings import Findings
 from workbench.report.canvas import NAME_LENGTH, IntervalRow, differences_drawing
 from workbench.report.cells import count_cell, described, difference_cells, digits_for, key_of, p_cell, words
 from workbench.report.model import Block, Cell, Column, Figure, Prose, Row, Table
 from workbench.report.text.sentences import unaccepted_drafts
 from workbench.report.topics.retrieval.verdict import undone
 from workbench.report.topics.topic import COMPARED, Topic
-from workbench.statistics.comparison import Comparison
-from workbench.statistics.intervals import ALPHA
 
 _TESTS = ("paired t p", "randomisation p", "corrected p", "Holm p")
 

@@ -2,11 +2,11 @@
 
 import math
 
-from workbench.analysis.answer_values import reasons_without
-from workbench.analysis.findings import Findings
-from workbench.analysis.standings import difference
-from workbench.core.formatting import number
-from workbench.metrics.names import Metric
+from workbench.core.text.formatting import number
+from workbench.measures.metrics.names import Metric
+from workbench.report.analysis.answer_values import reasons_without
+from workbench.report.analysis.findings import Findings
+from workbench.report.analysis.standings import difference
 from workbench.report.cells import count_cell, difference_cells, mean_cell, value_cell, words
 from workbench.report.model import Block, Cell, Column, Prose, Row, Table
 from workbench.report.text.sentences import context_sentence, first_chunks, not_scored

@@ -5,10 +5,10 @@ import re
 
 import numpy as np
 
-from workbench.analysis.findings import Findings
-from workbench.analysis.pairwise import OTHER, Contrast, Part, contrast, meanings
-from workbench.attribution.causes import CAUSE_NAMES
-from workbench.core.formatting import p_value, plural, share, signed
+from workbench.core.text.formatting import p_value, plural, share, signed
+from workbench.measures.attribution.causes import CAUSE_NAMES
+from workbench.report.analysis.findings import Findings
+from workbench.report.analysis.pairwise import OTHER, Contrast, Part, contrast, meanings
 from workbench.report.cells import Scale, count_cell, gap_cell, queries_cell, text, words
 from workbench.report.model import Block, Cell, Collapsible, Column, Prose, Row, Table
 from workbench.report.topics.topic import COMPARED, Topic

@@ -10,19 +10,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from workbench.analysis.causes import cause_meanings, missed_evidence
-from workbench.analysis.findings import Findings
-from workbench.analysis.passages import text_of
-from workbench.analysis.values import metadata, per_query, rewrites
-from workbench.attribution.causes import CAUSE_NAMES
-from workbench.core.formatting import plural, shortened
-from workbench.metrics.coverage import Floats
-from workbench.metrics.names import Metric
+from workbench.core.text.formatting import plural, shortened
+from workbench.measures.attribution.causes import CAUSE_NAMES
+from workbench.measures.metrics.coverage import Floats
+from workbench.measures.metrics.names import Metric
+from workbench.report.analysis.causes import cause_meanings, missed_evidence
+from workbench.report.analysis.findings import Findings
+from workbench.report.analysis.passages import text_of
+from workbench.report.analysis.values import metadata, per_query, rewrites
 from workbench.report.cells import digits_for, key_of
 from workbench.report.model import Block, Prose, QuestionDetails
+from workbench.report.results.run_tables import RunTables
 from workbench.report.text.sentences import folder_of
 from workbench.report.topics.topic import Topic
-from workbench.results.run_tables import RunTables
 
 # In base64 characters. The page has to stay below 5 MB.
 MOST = 3_500_000

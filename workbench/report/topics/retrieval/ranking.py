@@ -4,17 +4,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from workbench.analysis.findings import Findings
-from workbench.analysis.standings import COVERAGE, Standing
-from workbench.analysis.values import unscored_reasons
-from workbench.core.formatting import count, listed, number, plural
-from workbench.metrics.names import Metric
+from workbench.core.text.formatting import count, listed, number, plural
+from workbench.measures.metrics.names import Metric
+from workbench.measures.statistics.verdict import Reason
+from workbench.report.analysis.findings import Findings
+from workbench.report.analysis.standings import COVERAGE, Standing
+from workbench.report.analysis.values import unscored_reasons
 from workbench.report.cells import Scale, count_cell, gap_cell, mean_cell, p_cell, table_lines, value_cell, words
 from workbench.report.model import Block, Cell, Column, Prose, Row, Section, Table, Term, Terms
 from workbench.report.text.sentences import difference_text, screened_sentence, window_note
 from workbench.report.topics.retrieval.costs import OVERLAP, time_cell
 from workbench.report.topics.topic import COMPARED, Topic, same
-from workbench.statistics.verdict import Reason
 
 _MOST_METRICS = 3
 _TELLING = ("recall", "precision", "irrelevant", "ndcg", "complete", "success")

@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.analysis.findings import Findings
-from workbench.analysis.standings import Standing
-from workbench.core.formatting import setting
-from workbench.errors import WorkbenchError
-from workbench.metrics.names import Metric
+from workbench.core.errors import WorkbenchError
+from workbench.core.text.formatting import setting
+from workbench.measures.metrics.names import Metric
+from workbench.report.analysis.findings import Findings
+from workbench.report.analysis.standings import Standing
 from workbench.report.cells import Scale
 from workbench.report.model import Block, Cell, Column, Columns, Prose, Row, Table
+from workbench.report.results.run_tables import RunTables
 from workbench.report.topics.topic import COMPARED, Topic
-from workbench.results.run_tables import RunTables
 
 _KINDS = ("fixed", "recursive")
 _USUAL = "sentence-transformers"

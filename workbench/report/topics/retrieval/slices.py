@@ -5,20 +5,20 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from workbench.analysis.findings import Findings
-from workbench.analysis.standings import slice_means
-from workbench.analysis.values import FEWEST_QUERIES, clusters, per_query
-from workbench.analysis.values import slices as query_slices
-from workbench.core.formatting import number, plural, shortened
-from workbench.metrics.coverage import Floats, Ints
-from workbench.records import PRODUCTION, SOURCE
+from workbench.core.records import PRODUCTION, SOURCE
+from workbench.core.text.formatting import number, plural, shortened
+from workbench.measures.metrics.coverage import Floats, Ints
+from workbench.measures.statistics.clusters import FEWEST_FOR_INTERVAL
+from workbench.measures.statistics.intervals import ALPHA, THIS_CORPUS, Interval, by_unit
+from workbench.report.analysis.findings import Findings
+from workbench.report.analysis.standings import slice_means
+from workbench.report.analysis.values import FEWEST_QUERIES, clusters, per_query
+from workbench.report.analysis.values import slices as query_slices
 from workbench.report.cells import NAME_LENGTH, Scale, count_cell, digits_for, gap_cell, key_of, mean_cell, words
 from workbench.report.model import Block, Cell, Collapsible, Column, Prose, Row, Table
+from workbench.report.results.run_tables import RunTables
 from workbench.report.topics.retrieval.pairs import slice_name
 from workbench.report.topics.topic import COMPARED, Topic, question
-from workbench.results.run_tables import RunTables
-from workbench.statistics.clusters import FEWEST_FOR_INTERVAL
-from workbench.statistics.intervals import ALPHA, THIS_CORPUS, Interval, by_unit
 
 _RESAMPLES = 2_000
 # Means that differ by less are equal.

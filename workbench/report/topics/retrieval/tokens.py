@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from workbench.analysis.findings import Findings
-from workbench.analysis.frontier import CURVE, recall_curves
-from workbench.core.formatting import count, shortened
+from workbench.core.text.formatting import count, shortened
+from workbench.report.analysis.findings import Findings
+from workbench.report.analysis.frontier import CURVE, recall_curves
 from workbench.report.canvas import FAINT, LINES, MOST_NAMES, MUTED, NAME_LENGTH, End, canvas, name_ends, named_height, own_style, spanned
 from workbench.report.cells import described, key_of, value_cell, words
 from workbench.report.model import Block, Cell, Column, Figure, Row, Table

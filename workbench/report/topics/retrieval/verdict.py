@@ -5,9 +5,14 @@ A null result reads as one: the words winner, better and best appear only if the
 
 import numpy as np
 
-from workbench.analysis.findings import Findings
-from workbench.analysis.standings import shared_means
-from workbench.core.formatting import capitalised, count, listed, number, p_value, plural, rounded, share, signed
+from workbench.core.text.formatting import capitalised, count, listed, number, p_value, plural, rounded, share, signed
+from workbench.measures.statistics.clusters import FEWEST_FOR_WINNER
+from workbench.measures.statistics.comparison import Comparison
+from workbench.measures.statistics.intervals import ALPHA, bounds_text
+from workbench.measures.statistics.power import Detectable
+from workbench.measures.statistics.verdict import FEWEST_QUERIES, Reason, Verdict
+from workbench.report.analysis.findings import Findings
+from workbench.report.analysis.standings import shared_means
 from workbench.report.text.sentences import (
     beside_verdict,
     delivery_notes,
@@ -17,11 +22,6 @@ from workbench.report.text.sentences import (
     uncovered_sentence,
 )
 from workbench.report.topics.topic import Topic, question, same
-from workbench.statistics.clusters import FEWEST_FOR_WINNER
-from workbench.statistics.comparison import Comparison
-from workbench.statistics.intervals import ALPHA, bounds_text
-from workbench.statistics.power import Detectable
-from workbench.statistics.verdict import FEWEST_QUERIES, Reason, Verdict
 
 _MOST_NAMES, _FEW_NAMES = 8, 3
 _MOST_LETTERS = 200

@@ -3,15 +3,15 @@
 from collections.abc import Sequence, Set
 from math import isnan
 
-from workbench.analysis.findings import Findings
-from workbench.analysis.losses import LOSS_CAUSES, HitRow, QuestionLoss, by_cause, by_question, losses_in
-from workbench.analysis.passages import text_of
-from workbench.core.formatting import count, listed, number, plural
-from workbench.errors import InputError
+from workbench.core.errors import InputError
+from workbench.core.text.formatting import count, listed, number, plural
+from workbench.report.analysis.findings import Findings
+from workbench.report.analysis.losses import LOSS_CAUSES, HitRow, QuestionLoss, by_cause, by_question, losses_in
+from workbench.report.analysis.passages import text_of
 from workbench.report.cells import count_cell, queries_cell, text, words
 from workbench.report.model import Block, Cell, Collapsible, Column, Columns, Lines, Prose, Row, Table, Term, Terms
+from workbench.report.results.run_tables import RunTables
 from workbench.report.topics.topic import Topic
-from workbench.results.run_tables import RunTables
 
 MOST_QUESTIONS = 50
 # The first hits are shown, and later ones only if they are of a lost document.

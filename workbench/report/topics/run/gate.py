@@ -4,12 +4,12 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from workbench.analysis.findings import Findings
-from workbench.core.formatting import interval, plural, signed
+from workbench.core.text.formatting import interval, plural, signed
+from workbench.report.analysis.findings import Findings
 from workbench.report.cells import count_cell, p_cell, text, value_cell, words
 from workbench.report.model import Block, Cell, Collapsible, Column, Lines, Prose, Row, Table
+from workbench.report.results.run_tables import RunTables
 from workbench.report.topics.topic import Topic
-from workbench.results.run_tables import RunTables
 
 _READING = (
     "A limit is about these questions (specification) or others like them (inference). A comparison with a baseline is paired by question; its "

@@ -2,18 +2,18 @@
 
 from typing import Any
 
-from workbench.analysis.answer_values import reasons_without
-from workbench.analysis.causes import possible_causes
-from workbench.analysis.findings import Findings
-from workbench.analysis.values import holding_half
-from workbench.core.formatting import capitalised, count, plural
+from workbench.core.text.formatting import capitalised, count, plural
+from workbench.measures.statistics.effects import EFFECT_METHODS
+from workbench.measures.statistics.intervals import counts_text
+from workbench.report.analysis.answer_values import reasons_without
+from workbench.report.analysis.causes import possible_causes
+from workbench.report.analysis.findings import Findings
+from workbench.report.analysis.values import holding_half
 from workbench.report.cells import text, words
 from workbench.report.model import Block, Cell, Lines, Prose, Row, Section, Table, Term, Terms
 from workbench.report.text.sentences import about_dataset, about_primary, about_trust, folder_of, not_scored
 from workbench.report.topics.retrieval.parts import shows_parts
 from workbench.report.topics.topic import Topic, question, same
-from workbench.statistics.effects import EFFECT_METHODS
-from workbench.statistics.intervals import counts_text
 
 _ALWAYS = (
     "@5 is after 5 chunks or documents; @2000t is after 2,000 tokens of the chunks in rank order, the last one cut. Each metric has its own "

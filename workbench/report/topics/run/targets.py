@@ -4,12 +4,12 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from workbench.analysis.findings import Findings
-from workbench.core.formatting import count, plural, share
+from workbench.core.text.formatting import count, plural, share
+from workbench.report.analysis.findings import Findings
 from workbench.report.cells import count_cell, text, words
 from workbench.report.model import Block, Cell, Collapsible, Column, Lines, Row, Table
+from workbench.report.results.run_tables import RETRIEVED
 from workbench.report.topics.topic import Topic
-from workbench.results.run_tables import RETRIEVED
 
 _READING = (
     "A target is a system that Workbench asks, and whose index it does not see. A question for which it found nothing scores 0, and one that failed has no score. Hits are "

@@ -1,0 +1,17 @@
+from collections.abc import Callable
+
+HOSTILE = """
+import logging, warnings
+from workbench.core.text.terminal import print_messages_safely
+print_messages_safely()
+text = "cats\\x1b]0;owned\\x07 at http://me:hunter2@host"
+warnings.warn(text)
+logging.getLogger("of.a.library").warning("%s", text)
+"""
+
+
+def test_warnings_and_log_records_of_libraries_are_printable(start: Callable) -> None:
+    _, printed = start(HOSTILE).communicate(timeout=60)
+    assert printed.count(r"cats\x1b]0;owned\x07 at http://host") == 2, printed
+    assert not {"\x1b", "\x07"} & set(printed)
+    assert "hunter2" not in printed

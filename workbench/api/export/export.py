@@ -1,0 +1,143 @@
+"""Export a configuration as a folder that runs without Workbench: its collection, its settings and retrieve.py."""
+
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from workbench.api.export.components import write_components, write_lines, write_prompt
+from workbench.components.context import packing
+from workbench.components.reranking import marginal_relevance
+from workbench.components.retrieval.rank import tie_breakers
+from workbench.core.errors import InputError
+from workbench.core.files import read_json, store_errors
+from workbench.core.records import Chunk
+from workbench.core.text import printable, words
+from workbench.llm.models.tokenizers import Ints
+from workbench.report.results.run_tables import RunTables
+from workbench.sweep.execution.local import check_code, context_of
+from workbench.sweep.execution.plan import plan_experiment
+from workbench.sweep.experiment.read import ExperimentSpec, experiment_of
+from workbench.sweep.pipeline.configuration import Configuration
+from workbench.sweep.pipeline.context import RunContext
+from workbench.sweep.pipeline.graph import Graph
+from workbench.sweep.pipeline.stage_results import StageResults
+
+_SETTINGS, _PROGRAM = "settings.json", "retrieve.py"
+
+
+def export_configuration(output: Path, name: str | None, target: Path | None, allow_code: bool = False) -> Path:
+    """Export a configuration of a finished sweep's output folder to `target` and return the target.
+
+    The name may be None if the folder has a single configuration. `target` defaults to `<output>/export/<configuration>`, where a new
+    export replaces an earlier one.
+
+    Raises InputError if the output, the configuration or its results do not exist, if the target does, or if the configuration names
+    code and `allow_code` is not set.
+    """
+    experiment, configuration = _chosen(output, name)
+    own = target is None
+    target = target or output / "export" / configuration.name
+    if target.exists() and not (own and _settings_of(target).get("configuration") == configuration.name):
+        raise InputError(f"{target} already exists", "choose another folder, or move it away")
+    if configuration.export_fault:
+        raise InputError(f"{configuration.name} {configuration.export_fault} and cannot be exported", "choose another configuration")
+    alone = replace(experiment, configurations=(configuration,), allow_code=allow_code)
+    check_code(alone)
+    if not plan_experiment(alone, output.parent).complete:
+        raise InputError(
+            f"{output.parent} lacks results of {configuration.name}", "run the sweep again, since data or code may have changed"
+        )
+    graph = Graph(context_of(replace(experiment, allow_code=allow_code), output.parent))
+    aside = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    with store_errors(target.parent):
+        aside.mkdir(parents=True)
+        try:
+            _write(graph.run, graph.walk(configuration), aside)
+            if target.exists():
+                shutil.rmtree(target)
+            os.rename(aside, target)
+        finally:
+            shutil.rmtree(aside, ignore_errors=True)
+    return target
+
+
+def _settings_of(export: Path) -> dict[str, Any]:
+    file = export / _SETTINGS
+    if not ((export / _PROGRAM).is_file() and file.is_file()):
+        return {}
+    settings = read_json(file, "the settings of the export", "name a new folder, or delete this one")
+    return settings if isinstance(settings, dict) else {}
+
+
+def _chosen(output: Path, name: str | None) -> tuple[ExperimentSpec, Configuration]:
+    manifest = output / "manifest.json"
+    if not manifest.is_file():
+        raise InputError(f"{output} has no manifest.json", "give the folder of a finished sweep, such as outputs/quickstart")
+    settings = RunTables.read(output).manifest["experiment"]
+    if settings["dataset"]["kind"] == "python":
+        raise InputError(f"{output} compares systems that are known only in Python, which cannot be exported", "sweep an experiment file")
+    experiment = experiment_of(settings, str(manifest))
+    known = {configuration.name: configuration for configuration in experiment.configurations}
+    if name is None and len(known) > 1:
+        raise InputError(f"{output} has {len(known)} configurations", f"choose one with --configuration: {', '.join(known)}")
+    chosen = known.get(name) if name is not None else next(iter(known.values()))
+    if chosen is None:
+        raise InputError(f"{output} has no configuration {name!r}", f"they are {', '.join(known)}")
+    return experiment, chosen
+
+
+def _write(run: RunContext, result: StageResults, folder: Path) -> None:
+    configuration, chunks = result.configuration.pipeline, run.chunks(result.entry("chunks"))
+    # This order breaks ties.
+    order = np.argsort(tie_breakers([chunk.chunk_id for chunk in chunks]))
+    settings, needed = write_components(configuration, result.entries, run.chunks(result.entry("chunks")), order, folder)
+    passages = list(_passages(run, [chunks[place] for place in order.tolist()]))
+    write_lines(folder / "passages.jsonl", passages)
+    budget = configuration.delivery(run.primary).tokens
+    if budget:
+        starts, first = _token_starts(run, passages)
+        np.savez_compressed(folder / "tokens.npz", starts=starts, first=first)
+    context, also_needed = write_prompt(configuration, passages, folder)
+    content = {
+        "configuration": configuration.name,
+        "dataset": run.dataset.name,
+        **settings,
+        "deliver": {"tokens": budget} if budget else None,
+        "context": context,
+    }
+    (folder / _SETTINGS).write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    pinned = [f"{package}=={version(package).split('+')[0]}\n" for package in dict.fromkeys([*needed, *also_needed, "numpy", "regex"])]
+    (folder / "requirements.txt").write_text("".join(pinned))
+    for program in (_PROGRAM, "searchers.py", "reorder.py", "prompt_tokens.py"):
+        shutil.copyfile(Path(__file__).with_name(program), folder / program)
+    for module in (packing, printable, marginal_relevance, words):
+        shutil.copy(str(module.__file__), folder)
+
+
+def _passages(run: RunContext, chunks: Sequence[Chunk]) -> Iterator[dict[str, Any]]:
+    """Yield the passage that each chunk delivers: chunk_id, slice (equal for equal slices), doc_id, start, end, text."""
+    texts = {document.doc_id: document.text for document in run.dataset.documents}
+    slices: dict[tuple[str, int, int], int] = {}
+    for chunk in chunks:
+        start, end = chunk.delivered
+        number = slices.setdefault((chunk.doc_id, start, end), len(slices))
+        place = {"chunk_id": chunk.chunk_id, "slice": number, "doc_id": chunk.doc_id, "start": start, "end": end}
+        yield place | {"text": texts[chunk.doc_id][start:end]}
+
+
+def _token_starts(run: RunContext, passages: Sequence[Mapping[str, Any]]) -> tuple[Ints, Ints]:
+    """Return the characters of each slice at which tokens start, slice after slice, and the place of each slice's first, with the end."""
+    labels, documents = run.labels, {document.doc_id: place for place, document in enumerate(run.dataset.documents)}
+    slices = {passage["slice"]: passage for passage in passages}.values()
+    origins = labels.offsets[[documents[passage["doc_id"]] for passage in slices]]
+    starts, ends = (origins + [passage[edge] for passage in slices] for edge in ("start", "end"))
+    low, high = np.searchsorted(labels.token_starts, [starts, ends])
+    inside = [labels.token_starts[first:end] - start for first, end, start in zip(low, high, starts, strict=True)]
+    return np.concatenate(inside), np.concatenate([[0], np.cumsum(high - low)])

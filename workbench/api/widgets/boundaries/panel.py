@@ -1,0 +1,342 @@
+"""Move the sizes of a chunking and watch its boundaries move on a document."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal
+
+import ipywidgets
+import yaml
+from markupsafe import Markup
+
+from workbench.api.arguments import require
+from workbench.api.chunk_marks import CUT_STYLE, SCISSORS, WHOLE_STYLE, marked_text
+from workbench.api.widgets.boundaries.boundaries import Boundaries, BoundaryModel
+from workbench.api.widgets.notebook_panel import WITHIN, CopyButton, NotebookPanel
+from workbench.components.chunking.base import Chunker
+from workbench.components.chunking.registry import CHUNKERS
+from workbench.components.embedding.base import Embedder
+from workbench.components.embedding.sentence_transformers import SentenceTransformerEmbedder
+from workbench.core.errors import InputError
+from workbench.core.records import Dataset
+from workbench.core.text.display import text_html
+from workbench.core.text.formatting import count, listed, meant, plural
+from workbench.llm.models.files import MINILM
+
+# Those that cut a document without vectors and without code of other packages, so that they follow a slider.
+KINDS = ("fixed", "recursive", "sentence", "markdown", "hierarchical", "whole")
+UNITS = ("model", "cl100k", "characters")
+Unit = Literal["model", "cl100k", "characters"]
+SMALLEST = 8
+# The characters of a document that are shown at once, few enough for a browser to lay out while a slider moves.
+PAGE = 12_000
+# The documents that a list offers at once.
+_MOST_NAMES = 200
+_WIDE = "32em"
+_ROW = {"flex_flow": "row wrap"}
+_MEANT: Mapping[type, str] = {int: "a whole number", bool: "True or False", str: "a name"}
+_SIZES = {"size": (32, 1024), "overlap": (0, 512), "parent": (32, 4096)}
+_SEMANTIC = "Semantic chunking compares vectors of sentences, which is too slow for a slider: see wb.show_chunks."
+
+
+@dataclass(frozen=True)
+class ChunkingSettings:
+    """A kind with its sizes. `size` is that of the children of a hierarchical chunking, whose parents have the size `parent`.
+
+    Sizes that contradict each other are moved to the nearest that do not: the overlap below the size, the parent above it.
+    """
+
+    kind: str = "fixed"
+    size: int = 256
+    overlap: int = 0
+    parent: int = 1024
+    enrich: bool = False
+    tokens: Unit = "model"
+    model: str = MINILM
+
+    def __post_init__(self) -> None:
+        size = max(self.size, SMALLEST)
+        fitting = {"size": size, "overlap": min(max(self.overlap, 0), size - 1), "parent": max(self.parent, size + 1)}
+        for name, value in fitting.items():
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def of(cls, chunker: Chunker) -> "ChunkingSettings | None":
+        """Return the settings of a chunker, or None if it has others."""
+        if chunker.kind not in KINDS or type(chunker) is not CHUNKERS[chunker.kind]:
+            return None
+        fields = chunker.model_dump()
+        sizes = {"size": fields.get("size", fields.get("child")), "overlap": fields.get("overlap"), "parent": fields.get("parent")}
+        given = {name: value for name, value in sizes.items() if value is not None}
+        return cls(chunker.kind, enrich=chunker.enrich, tokens=chunker.tokens, model=chunker.model, **given)
+
+    def uses(self, name: str) -> bool:
+        """Check that the kind has the setting `size`, `overlap` or `parent`."""
+        fields = CHUNKERS[self.kind].model_fields
+        return name in fields or (name == "size" and "child" in fields)
+
+    @property
+    def chunker(self) -> Chunker:
+        """The chunker with these settings."""
+        made = CHUNKERS[self.kind]
+        values = {"size": self.size, "child": self.size, "overlap": self.overlap, "parent": self.parent}
+        fields = {name: value for name, value in values.items() if name in made.model_fields}
+        return made(**fields, enrich=self.enrich, tokens=self.tokens, model=self.model)
+
+    @property
+    def as_yaml(self) -> str:
+        """The key `chunking` of an experiment file. The experiment sets the model whose tokens are counted."""
+        settings = {name: value for name, value in self.chunker.settings().items() if name != "model"}
+        return str(yaml.safe_dump({"chunking": settings}, default_flow_style=None, sort_keys=False, width=1_000))
+
+
+class ChunkingPanel(NotebookPanel):
+    """A document with the chunks that the controls choose. `chunker` and `yaml` are the choice, `boundaries` what is shown."""
+
+    def __init__(self, model: BoundaryModel, settings: ChunkingSettings, doc_id: str) -> None:
+        self.model = model
+        self.settings = settings
+        self.doc_id = doc_id
+        self.page = 0
+        self.boundaries = model.cut(doc_id, settings.chunker)
+
+    def __repr__(self) -> str:
+        return f"ChunkingPanel({self.doc_id!r}, {self.boundaries.counts})"
+
+    @property
+    def chunker(self) -> Chunker:
+        """The chosen chunker."""
+        return self.boundaries.chunker
+
+    @property
+    def yaml(self) -> str:
+        """The choice as the key `chunking` of an experiment file."""
+        return self.settings.as_yaml
+
+    def choose(self, **changes: Any) -> Boundaries:
+        """Change settings of the chunking, such as `size=128`, and return the new boundaries. The panel stays as it was if there is an error.
+
+        Raises
+        ------
+        InputError: there is no such kind, setting or value.
+        """
+        kind = changes.get("kind", self.settings.kind)
+        if kind not in KINDS:
+            raise InputError(
+                f"{kind!r} does not follow a slider{meant(str(kind), KINDS)}", f"choose one of {', '.join(KINDS)}, or use wb.show_chunks"
+            )
+        for name, value in changes.items():
+            _check_setting(name, value)
+        settings = replace(self.settings, **changes)
+        self.boundaries = self.model.cut(self.doc_id, settings.chunker)
+        self.settings = settings
+        return self.boundaries
+
+    def show(self, doc_id: str) -> Boundaries:
+        """Change to another document and return its boundaries.
+
+        Raises
+        ------
+        InputError: the dataset has no such document with text.
+        """
+        if doc_id not in self.model.documents:
+            raise InputError(f"{self.model.dataset.name} has no document {doc_id!r} with text{meant(doc_id, self.model.documents)}")
+        self.doc_id, self.page = doc_id, 0
+        return self.choose()
+
+    @property
+    def pages(self) -> int:
+        """The number of pages of the document."""
+        return -(-len(self.boundaries.document.text) // PAGE)
+
+    def turn(self, page: int) -> None:
+        """Change to a page, numbered from 0."""
+        self.page = min(max(page, 0), self.pages - 1)
+
+    def next_cut(self) -> None:
+        """Change to the next page with evidence that is cut, after the last from the first again."""
+        pages = sorted({mark.start // PAGE for mark in self.boundaries.evidence if mark.cut})
+        self.turn(next((page for page in pages if page > self.page), pages[0] if pages else self.page))
+
+    @property
+    def static_html(self) -> str:
+        """The counts, the legend, and the page with its chunks and evidence."""
+        shown, document = self.boundaries, self.boundaries.document
+        start, end = self.page * PAGE, min((self.page + 1) * PAGE, len(document.text))
+        part = f", characters {count(start)} to {count(end)} of {count(len(document.text))}" if self.pages > 1 else ""
+        legend = Markup('{}{} · <span style="{}">evidence in a chunk</span> · <span style="{}">{}evidence that is cut</span>').format(
+            document.doc_id, part, WHOLE_STYLE, CUT_STYLE, SCISSORS
+        )
+        text = marked_text(document.text, shown.chunks, shown.evidence, start, end)
+        return text_html(
+            shown.counts, Markup('<div style="white-space:normal;opacity:.85;margin-bottom:.6em">{}</div>{}').format(legend, text)
+        )
+
+    def _built(self) -> ipywidgets.DOMWidget:
+        return _ChunkingView(self).box
+
+
+def _check_setting(name: str, value: object) -> None:
+    """Raise InputError for a setting that no chunking has, or a value of another type."""
+    known = {setting.name: type(setting.default) for setting in fields(ChunkingSettings)}
+    if name not in known:
+        raise InputError(f"there is no setting {name!r}{meant(name, known)}", f"choose {listed(list(known))}")
+    if type(value) is not known[name]:
+        raise InputError(f"{name} is {value!r}", f"give {_MEANT[known[name]]}")
+
+
+class _ChunkingView:
+    """The controls of a panel and its text."""
+
+    def __init__(self, panel: ChunkingPanel) -> None:
+        self.panel = panel
+        settings = panel.settings
+        self.kind = ipywidgets.Dropdown(description="Chunking", options=KINDS, value=settings.kind)
+        self.sizes = {
+            name: ipywidgets.IntSlider(
+                description=name.capitalize(), min=min(low, size), max=max(high, size), value=size, layout={"width": _WIDE}
+            )
+            for name, (low, high) in _SIZES.items()
+            for size in [getattr(settings, name)]
+        }
+        self.tokens = ipywidgets.Dropdown(description="Unit", options=UNITS, value=settings.tokens)
+        self.enrich = ipywidgets.Checkbox(description="Embed title and headings", value=settings.enrich, indent=False)
+        self.filter = ipywidgets.Text(description="Filter", placeholder="words of an id or title", continuous_update=False)
+        wide = {"flex": f"1 1 {_WIDE}", "width": "auto", "min_width": "0", "max_width": f"min(72em, {WITHIN})"}
+        self.document = ipywidgets.Dropdown(description="Document", options=self._names(), value=panel.doc_id, layout=wide)
+        self.text = ipywidgets.HTML(layout={"width": WITHIN})
+        self.place = ipywidgets.Label()
+        self.error = ipywidgets.HTML(layout={"width": WITHIN})
+        self.yaml = ipywidgets.Textarea(description="YAML", rows=2, layout={"width": "42em", "height": "auto"})
+        self.copy = CopyButton(label="Copy as YAML")
+        self.turns = {
+            "Previous page": lambda: panel.turn(panel.page - 1),
+            "Next page": lambda: panel.turn(panel.page + 1),
+            "Next cut evidence": panel.next_cut,
+        }
+        self._follow()
+        self.box = ipywidgets.VBox([*self._controls(), self.error, self.text])
+        self.paint()
+
+    def paint(self) -> None:
+        """Show the panel as it is."""
+        panel = self.panel
+        for name, slider in self.sizes.items():
+            slider.layout.display = None if panel.settings.uses(name) else "none"
+        self.text.value = panel.static_html
+        self.place.value = f"page {panel.page + 1} of {panel.pages}"
+        self.yaml.value = self.copy.text = panel.yaml
+        panel.changed()
+
+    def _controls(self) -> list[ipywidgets.Widget]:
+        buttons = [self._button(name, turn) for name, turn in self.turns.items()]
+        note = ipywidgets.HTML(f'<span style="opacity:.8;font-size:.9em">{_SEMANTIC}</span>')
+        return [
+            ipywidgets.HBox([self.document, self.filter], layout=_ROW),
+            ipywidgets.HBox([self.kind, self.tokens, self.enrich], layout=_ROW),
+            *self.sizes.values(),
+            note,
+            ipywidgets.HBox([self.yaml, self.copy], layout=_ROW),
+            ipywidgets.HBox([*buttons, self.place], layout=_ROW),
+        ]
+
+    def _button(self, name: str, turn: Callable[[], None]) -> ipywidgets.Button:
+        button = ipywidgets.Button(description=name)
+        button.on_click(lambda _: self._try(turn))
+        return button
+
+    def _follow(self) -> None:
+        """Recompute when a control moves."""
+        for name, control in {"kind": self.kind, "tokens": self.tokens, "enrich": self.enrich, **self.sizes}.items():
+            control.observe(lambda change, name=name: self._try(lambda: self._choose(name, change["new"])), "value")
+        self.document.observe(self._chosen, "value")
+        self.filter.observe(lambda _: self._narrow(), "value")
+
+    def _chosen(self, change: Mapping[str, str]) -> None:
+        # A list without any document has no value.
+        if change["new"]:
+            self._try(lambda: self.panel.show(change["new"]))
+
+    def _choose(self, name: str, value: object) -> None:
+        self.panel.choose(**{name: value})
+        for size, slider in self.sizes.items():
+            # The sizes that the settings moved, so that they agree.
+            if slider.value != getattr(self.panel.settings, size):
+                slider.max = max(slider.max, getattr(self.panel.settings, size))
+                slider.value = getattr(self.panel.settings, size)
+
+    def _try(self, act: Callable[[], object]) -> None:
+        try:
+            act()
+            self.error.value = ""
+        except InputError as error:
+            self.error.value = str(Markup("<p>{}</p>").format(error))
+        self.paint()
+
+    def _narrow(self) -> None:
+        names = self._names()
+        self.document.options = names
+        unmatched = Markup("<p>No document has these words in its id or title: {}. The one below stays.</p>").format(self.filter.value)
+        self.error.value = "" if names else str(unmatched)
+        if names:
+            self.document.value = next((doc_id for _, doc_id in names if doc_id == self.panel.doc_id), names[0][1])
+
+    def _names(self) -> list[tuple[str, str]]:
+        """Return the documents that the filter allows, each with its length and evidence."""
+        model, widget = self.panel.model, getattr(self, "filter", None)
+        names, matching = model.found(widget.value if widget else "", _MOST_NAMES)
+        if widget is not None:
+            widget.placeholder = (
+                "words of an id or title" if matching == len(names) else f"{count(matching)} documents: type words to narrow them"
+            )
+        if not (widget and widget.value) and self.panel.doc_id not in names:
+            names = [self.panel.doc_id, *names[: _MOST_NAMES - 1]]
+        return [(self._name(doc_id), doc_id) for doc_id in names]
+
+    def _name(self, doc_id: str) -> str:
+        model = self.panel.model
+        evidence = plural(model.evidence_counts.get(doc_id, 0), "piece")
+        return f"{doc_id} ({plural(len(model.documents[doc_id].text), 'character')}, {evidence} of evidence)"
+
+
+def try_chunking(dataset: Dataset, chunker: Chunker | None = None, *, doc_id: str = "", embedding: Embedder | None = None) -> ChunkingPanel:
+    """Move the sizes of a chunking with sliders and watch its boundaries move on a document.
+
+    Chunks alternate between two colours, and overlaps are grey. Evidence is underlined, with a wavy line and scissors where no chunk delivers
+    it whole. Long documents are shown in pages of 12,000 characters; the counts are of the whole document. The offsets are those of a sweep
+    with the same setting, which `panel.yaml` has for an experiment file.
+
+    Parameters
+    ----------
+    dataset: its documents, and the evidence in them.
+    chunker: the first chunking; by default `FixedChunker(size=256)`.
+    doc_id: the first document; by default the first with evidence.
+    embedding: the embedder whose vocabulary counts sizes and whose window long chunks exceed; by default all-MiniLM-L6-v2.
+
+    Raises
+    ------
+    InputError: the dataset has no such document, or the chunker does not follow a slider.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> dataset = wb.load_dataset("experiments/handbook", split="dev")
+    >>> panel = wb.try_chunking(dataset, wb.SentenceChunker(size=128))
+    >>> panel.choose(size=64, overlap=16).chunker.name
+    'sentence-64-16'
+    >>> print(panel.yaml, end="")
+    chunking: {kind: sentence, size: 64, overlap: 16}
+    """
+    require(dataset, Dataset, "dataset")
+    embedder = embedding or SentenceTransformerEmbedder()
+    settings = ChunkingSettings()
+    if chunker is not None:
+        require(chunker, Chunker, "chunker")
+        own = ChunkingSettings.of(chunker)
+        if own is None:
+            raise InputError(f"{chunker.kind} chunks do not follow a slider", f"use wb.show_chunks, or one of {', '.join(KINDS)}")
+        settings = own
+    model = BoundaryModel(dataset, embedder)
+    panel = ChunkingPanel(model, replace(settings, model=embedder.vocabulary), model.first)
+    if doc_id:
+        panel.show(doc_id)
+    return panel

@@ -1,0 +1,266 @@
+"""Compute everything that the explorer shows of a run from its tables, without widgets."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from workbench.api.widgets.explorer.question_filter import question_values
+from workbench.components.context.conditions import CONDITIONS
+from workbench.core.errors import InputError
+from workbench.core.memo import memoised
+from workbench.core.records import Hit
+from workbench.core.text.formatting import meant
+from workbench.report.analysis.marked_answers import ShownAnswer, answers_in_conditions
+from workbench.report.analysis.passages import Excerpt, Piece, Stretch, disjoint, marked, passage_of
+from workbench.report.analysis.values import rewrites, slices
+from workbench.report.results.run_tables import RunTables
+from workbench.report.topics.run.configurations import ShownNeed, shown_need
+
+# A row of a table, and a stretch of a document.
+Row = Mapping[Any, Any]
+Spans = Sequence[tuple[str, int, int]]
+
+
+class ExploredQuestion(NamedTuple):
+    """A question with its expected answer. One that was typed has no `query_id`."""
+
+    query_id: str
+    text: str
+    expected: str = ""
+    answerable: bool = True
+
+
+class GoldDocument(NamedTuple):
+    """A relevant document. `place` is its rank among the documents and `rank` that of its first chunk, 0 if it was not retrieved.
+
+    `cut_reason` is why that chunk was not delivered, empty if it was. `delivered`: whether any of its chunks was.
+    """
+
+    doc_id: str
+    relevance: int
+    place: int
+    rank: int
+    delivered: bool
+    cut_reason: str
+
+
+class EvidencePlace(NamedTuple):
+    """A piece of evidence. `rank` is that of the first chunk that contains some of it, `whole` of the first with all of it, 0 for none."""
+
+    need: ShownNeed
+    rank: int
+    whole: int
+
+
+@dataclass(frozen=True)
+class Side:
+    """One configuration's hits and answers for a question.
+
+    `value` is that of the `metric`, NaN without one. `causes` are of misses and failed answers. `chunks` are rows of `hits` with the `relevance` of the
+    document (None without a judgement), `evident` if they contain evidence, and the text in `pieces`, empty if the run does not store it. Of a delivered
+    one [`start`, `kept`) is in the context. `live` marks hits of a question that was asked now, which has no labels.
+    """
+
+    configuration: str
+    question: ExploredQuestion
+    metric: str = ""
+    value: float = np.nan
+    causes: Sequence[str] = ()
+    searched: Sequence[str] = ()
+    documents: Sequence[GoldDocument] = ()
+    evidence: Sequence[EvidencePlace] = ()
+    chunks: Sequence[Row] = ()
+    answers: Sequence[ShownAnswer] = ()
+    live: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class ExplorerModel:
+    """A finished run with at least one finished configuration. `documents` are texts loaded beside it, by id."""
+
+    run: RunTables
+    documents: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.run.names:
+            failed = "; ".join(f"{name}: {error}" for name, error in self.run.failures.items())
+            raise InputError(f"no configuration of the run {self.run.name} finished ({failed})", "run the sweep again")
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The finished configurations in the order of the run."""
+        return self.run.names
+
+    @property
+    def metrics(self) -> list[str]:
+        """The metrics to compare by, the primary one first."""
+        return list(dict.fromkeys([str(self.run.primary), *self.run.measures]))
+
+    @property
+    def slices(self) -> list[str]:
+        """All slices of the questions, `all` first."""
+        return list(slices(self.run))
+
+    @property
+    def conditions(self) -> list[str]:
+        """The conditions of the run's answers, empty without answers."""
+        present = set(self.run.manifest["conditions"]) if "answers" in self.run.sources else set()
+        return [condition for condition in CONDITIONS if condition in present]
+
+    @cached_property
+    def query_ids(self) -> list[str]:
+        """The questions in the dataset's order."""
+        return [str(query_id) for query_id in self.run.questions["query_id"]]
+
+    def with_documents(self, documents: Mapping[str, str]) -> "ExplorerModel":
+        """Return the model with the texts of documents."""
+        return replace(self, documents=documents)
+
+    def known(self, configuration: str) -> str:
+        """Return the name of a finished configuration. Raises InputError for another one."""
+        if configuration in self.run.failures:
+            raise InputError(f"the configuration {configuration} failed: {self.run.failures[configuration]}", "choose a finished one")
+        if configuration not in self.names:
+            raise InputError(f"the run {self.run.name} has no configuration {configuration!r}{meant(configuration, self.names)}")
+        return configuration
+
+    def question(self, query_id: str) -> ExploredQuestion:
+        """Return a question of the run. Raises InputError for an unknown id."""
+        if query_id not in self._places:
+            raise InputError(
+                f"the run {self.run.name} has no question {query_id!r}{meant(query_id, self.query_ids)}", "see results.questions"
+            )
+        row = self.run.questions.iloc[self._places[query_id]]
+        return ExploredQuestion(query_id, str(row["text"]), str(row["answer"] or ""), bool(row["answerable"]))
+
+    def query_with(self, text: str) -> str:
+        """Return the id of the question with exactly this text, or an empty text."""
+        wanted = text.strip()
+        return next(
+            (query_id for query_id, question in zip(self.query_ids, self.run.questions["text"], strict=True) if question == wanted), ""
+        )
+
+    def side(self, configuration: str, query_id: str, metric: str = "", condition: str = "") -> Side:
+        """Return a configuration's side of a question of the run. `condition` chooses its answers, those of all conditions if empty."""
+        run, question, measured = self.run, self.question(query_id), metric or str(self.run.primary)
+        hits = _rows(run, "hits", query_id, configuration).to_dict("records")
+        judgements, evidence = (_rows(run, name, query_id) for name in ("judgements", "evidence"))
+        grades = dict(zip(judgements["doc_id"], judgements["relevance"].tolist(), strict=True))
+        return Side(
+            configuration,
+            question,
+            measured,
+            float(question_values(run, configuration, measured)[self._places[query_id]]),
+            list(dict.fromkeys(_rows(run, "causes", query_id, configuration)["cause"])),
+            rewrites(run, configuration).get(query_id, []) if "rewrites" in run.sources else [],
+            gold_documents(grades, hits),
+            self._evidence(configuration, query_id, hits),
+            [self.chunk(hit, _spans(evidence), grades) for hit in hits],
+            self._answers(configuration, query_id, condition),
+        )
+
+    def live_side(self, configuration: str, text: str, hits: Sequence[Hit]) -> Side:
+        """Return a configuration's side of a question that was typed."""
+        marks = {"relevance": None, "delivered": True, "cut_reason": "", "evident": False}
+        chunks = [
+            marks
+            | {"rank": hit.rank, "doc_id": hit.doc_id, "start": hit.start, "end": hit.end, "score": hit.score}
+            | {"kept": hit.end, "pieces": [Piece(hit.text)] if hit.text else []}
+            for hit in hits
+        ]
+        return Side(configuration, ExploredQuestion("", text), chunks=chunks, live=True)
+
+    def chunk(self, hit: Row, evidence: Spans, grades: Mapping[str, int]) -> Row:
+        """Mark the evidence of a hit as delivered or missed, and the part that was cut from its end."""
+        doc_id, start, end, delivered = str(hit["doc_id"]), int(hit["start"]), int(hit["end"]), bool(hit["delivered"])
+        kept = int(hit["kept"]) if delivered else start
+        stretches = _stretches(
+            [(low, high) for doc, low, high in evidence if doc == doc_id and low < end and high > start], start, kept, end
+        )
+        text = self._text(doc_id, start, end)
+        cut = _cut(stretches, kept, end) if delivered else []
+        pieces = marked(text, start, end, [*stretches, *cut]) if text is not None else []
+        return {**hit, "relevance": grades.get(doc_id), "kept": kept, "evident": bool(stretches), "pieces": pieces}
+
+    @cached_property
+    def _places(self) -> Mapping[str, int]:
+        return {query_id: number for number, query_id in enumerate(self.query_ids)}
+
+    def _text(self, doc_id: str, start: int, end: int) -> Excerpt | None:
+        """The text around [start, end) of a document, which the run stores or which was loaded, or None."""
+        try:
+            return passage_of(self.run, doc_id, start, end)
+        except InputError:
+            text = self.documents.get(doc_id)
+            return Excerpt(0, text) if text is not None and end <= len(text) else None
+
+    def _evidence(self, configuration: str, query_id: str, hits: Sequence[Row]) -> list[EvidencePlace]:
+        context = _rows(self.run, "context", query_id, configuration)
+        delivered = context[context["kept"] > context["start"]]
+        needs = _rows(self.run, "evidence", query_id).groupby("need", sort=False)
+        return [evidence_place(shown_need(self.run, rows, delivered), _spans(rows), hits) for _, rows in needs]
+
+    def _answers(self, configuration: str, query_id: str, condition: str) -> Sequence[ShownAnswer]:
+        if "answers" not in self.run.sources:
+            return ()
+        return answers_in_conditions(self.run, configuration, query_id, [condition] if condition else CONDITIONS)
+
+
+def gold_documents(grades: Mapping[str, int], hits: Sequence[Row]) -> list[GoldDocument]:
+    """Locate the relevant documents, the best ranked first, those that were not retrieved last."""
+    ranks = {doc_id: number for number, doc_id in enumerate(dict.fromkeys(hit["doc_id"] for hit in hits), 1)}
+    gold = []
+    for doc_id, grade in grades.items():
+        if grade > 0:
+            own = [hit for hit in hits if hit["doc_id"] == doc_id]
+            rank, reason = (int(own[0]["rank"]), str(own[0]["cut_reason"])) if own else (0, "")
+            gold.append(GoldDocument(doc_id, grade, ranks.get(doc_id, 0), rank, any(hit["delivered"] for hit in own), reason))
+    return sorted(gold, key=lambda document: document.place or len(ranks) + 1)
+
+
+def evidence_place(need: ShownNeed, alternatives: Spans, hits: Sequence[Row]) -> EvidencePlace:
+    """Locate a piece of evidence by any of its alternatives."""
+    pairs = [(hit, start, end) for hit in hits for doc_id, start, end in alternatives if hit["doc_id"] == doc_id]
+    some = [hit["rank"] for hit, start, end in pairs if hit["start"] < end and hit["end"] > start]
+    whole = [hit["rank"] for hit, start, end in pairs if hit["start"] <= start and hit["end"] >= end]
+    return EvidencePlace(need, int(min(some, default=0)), int(min(whole, default=0)))
+
+
+@memoised(112)
+def _by_question(run: RunTables, table: str, configuration: str) -> tuple[pd.DataFrame, Mapping[Any, Any]]:
+    rows = run.of(table, configuration) if configuration else run.table(table)
+    return rows, rows.groupby("query_id", sort=False).indices
+
+
+def _rows(run: RunTables, table: str, query_id: str, configuration: str = "") -> pd.DataFrame:
+    """The rows of a question, found without reading the others."""
+    rows, places = _by_question(run, table, configuration)
+    own: pd.DataFrame = rows.iloc[places.get(query_id, [])]
+    return own
+
+
+def _spans(rows: pd.DataFrame) -> Spans:
+    return list(zip(rows["doc_id"], rows["start"].tolist(), rows["end"].tolist(), strict=True))
+
+
+def _stretches(spans: Sequence[tuple[int, int]], start: int, kept: int, end: int) -> list[Stretch]:
+    stretches: list[Stretch] = []
+    for low, high in spans:
+        low, high = max(low, start), min(high, end)
+        stretches += [(low, min(high, kept), "delivered")] if low < kept else []
+        stretches += [(max(low, kept), high, "missed")] if high > kept else []
+    return disjoint(stretches)
+
+
+def _cut(stretches: Sequence[Stretch], kept: int, end: int) -> list[Stretch]:
+    """The parts beyond the budget that are no evidence."""
+    cuts: list[Stretch] = []
+    position = kept
+    for low, high, _ in [stretch for stretch in stretches if stretch[1] > kept]:
+        cuts += [(position, low, "cut")] if position < low else []
+        position = max(position, high)
+    return [*cuts, (position, end, "cut")] if position < end else cuts

@@ -1,0 +1,113 @@
+"""Compare all pairs of configurations on the queries that both have a value for, many pairs at once."""
+
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+import scipy
+
+from workbench.core.batching import blocks, rows
+from workbench.measures.metrics.coverage import Bools, Floats, Ints, ratio
+from workbench.measures.statistics.clusters import BYTES_A_VALUE, FEWEST_FOR_INTERVAL, Clusters
+from workbench.measures.statistics.intervals import Robust, robust, t_quantile
+
+# With fewer queries against a difference, total losses on _UNSEEN more queries must not undo it. If none of n queries is lost, up to
+# 3 / n of all may be, with 95 % confidence (the rule of three).
+_FEW_AGAINST, _UNSEEN = 5, 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pairs(Robust):
+    """Means of the differences a - b of p pairs of configurations at the positions `a` and `b` (p), with a < b.
+
+    `error` and `alone` are NaN also if the pair is `untested`: there are too few documents for a test, or no test may be run on these queries. `sums` are
+    all 0 for `identical` pairs. `cautious_p` is `t_p` corrected for skew and for unseen losses, `damping` (p, 0 to 1) the factor by which that reduces
+    the t statistic of the clusters. `worst` is the mean after the unseen losses if these would undo the difference, else NaN. `conditional`: shared
+    documents limit the comparison to this corpus.
+    """
+
+    a: Ints
+    b: Ints
+    identical: Bools
+    cautious_p: Floats
+    damping: Floats
+    worst: Floats
+    untested: Bools
+
+    @property
+    def t_p(self) -> Floats:
+        """Two-sided p of the clustered paired t test. Shape (p,), 1 for identical pairs, NaN if the difference does not vary."""
+        return np.where(self.identical, 1.0, 2 * scipy.special.stdtr(self.freedom, -_t(self.mean, self.error)))
+
+    def bounds(self, alpha: float) -> tuple[Floats, Floats]:
+        """Bounds of the clustered t interval at `alpha`, both (p), NaN without an error, as for identical pairs."""
+        half = t_quantile(self.freedom, alpha) * self.error
+        return self.mean - half, self.mean + half
+
+
+def all_pairs(values: Floats, clusters: Clusters) -> Pairs:
+    """Every pair of the configurations in `values` (c, q; NaN if unscored), for queries in `clusters` (q)."""
+    a, b = np.triu_indices(len(values), 1)
+    loss = total_loss(values)
+    # Make one block even without pairs, for arrays of the right shape.
+    parts = blocks(max(1, len(a)), rows(BYTES_A_VALUE * values.shape[1]))
+    computed = [_block(values[a[part]] - values[b[part]], a[part], b[part], clusters, loss) for part in parts]
+    return Pairs(*(np.concatenate([getattr(block, column.name) for block in computed]) for column in fields(Pairs)))
+
+
+def from_zero(differences: Floats, clusters: Clusters, loss: float) -> Pairs:
+    """Rows of differences (r, q; NaN if unscored) from 0, as the pairs of position 0 with the positions 1 to r. `loss` is a total loss."""
+    count = len(differences)
+    return _block(differences, np.zeros(count, dtype=np.int64), np.arange(1, count + 1), clusters, loss)
+
+
+def total_loss(values: Floats) -> float:
+    """The range of values (c, q), and at least 1. A constant added to all values changes nothing."""
+    return max(1.0, float(np.nanmax(values, initial=-np.inf)) - float(np.nanmin(values, initial=np.inf)))
+
+
+def _block(differences: Floats, a: Ints, b: Ints, clusters: Clusters, loss: float) -> Pairs:
+    means = robust(differences, clusters)
+    untested = (means.clusters < FEWEST_FOR_INTERVAL) | (not clusters.tested)
+    error, alone = (np.where(untested, np.nan, column) for column in (means.error, means.alone))
+    means = replace(means, error=error, alone=alone, conditional=means.conditional & ~untested)
+    identical = (np.nan_to_num(differences) == 0).all(axis=1)
+    worst = _worst(differences, means, loss)
+    p = np.where(np.isnan(worst), 2 * scipy.special.stdtr(means.freedom, -without_skew(_t(means.mean, means.error), means)), 1.0)
+    # The statistic of the clusters alone that has this p.
+    plain = _t(means.mean, means.alone)
+    damping = np.clip(ratio(t_quantile(means.alone_freedom, p), plain), 0, 1)
+    return Pairs(
+        **{column.name: getattr(means, column.name) for column in fields(Robust)},
+        a=a.astype(np.int64),
+        b=b.astype(np.int64),
+        identical=identical,
+        cautious_p=np.where(identical, 1.0, p),
+        damping=np.where(np.isnan(worst), np.where(np.isnan(plain), 1.0, damping), 0.0),
+        worst=worst,
+        untested=untested,
+    )
+
+
+def _worst(differences: Floats, means: Robust, loss: float) -> Floats:
+    """The mean (r) after total losses on unseen queries, NaN if the difference survives them or has enough queries against it."""
+    sign = np.where(means.mean < 0, -1.0, 1.0)
+    after = (np.abs(means.mean) * means.n - _UNSEEN * loss) / (means.n + _UNSEEN)
+    few = (differences * sign[:, None] < 0).sum(axis=1) < _FEW_AGAINST
+    return np.asarray(np.where(few & (after <= 0), sign * after, np.nan))
+
+
+def without_skew(t: Floats, means: Robust) -> Floats:
+    """Reduce t (r, absolute values) where the clusters' sums are skewed towards losses.
+
+    A difference that is small on most clusters and much against it on a few has a t that is too large until enough of the few were seen.
+    With A = -γ / √G for the skewness γ of the G sums, Johnson (1978) corrects t by A (1 + 2 t²) / 6. Solved for the value c that t
+    would have without skew, t = c + A (1 + 2 c²) / 6, the correction stays monotone. A skew towards gains would raise t and is ignored.
+    """
+    squares = (means.residuals**2).sum(axis=1)
+    skew = np.maximum(0.0, np.where(means.mean < 0, 1.0, -1.0) * ratio((means.residuals**3).sum(axis=1), squares**1.5))
+    above = np.maximum(0.0, t - skew / 6)
+    return np.asarray(2 * above / (1 + np.sqrt(1 + 4 * skew / 3 * above)))
+
+
+def _t(mean: Floats, error: Floats) -> Floats:
+    return np.asarray(np.divide(np.abs(mean), error, out=np.full(len(mean), np.nan), where=~np.isnan(error)))

@@ -1,0 +1,197 @@
+"""Convert the results of a Python function, or of a retriever, chain or query engine of LangChain and LlamaIndex, to hits and answers."""
+
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import replace
+from itertools import islice
+from typing import Any, Literal
+
+from workbench.core.records import Answer, TargetHit
+from workbench.llm.replies.rejections import DECLARING, error_in_text, error_text, reported_error
+from workbench.systems.base import TargetError
+from workbench.systems.contents import (
+    attributes,
+    check_answer,
+    described,
+    has,
+    identifier,
+    is_content,
+    number,
+    plain,
+    read,
+    text_of_parts,
+    whole,
+)
+from workbench.systems.field_names import (
+    ANSWERS,
+    BESIDE,
+    CHUNK_IDS,
+    DOC_IDS,
+    ENDS,
+    FINISHES,
+    HITS,
+    PASSAGES,
+    SCORES,
+    SOURCES,
+    STARTS,
+    TEXTS,
+)
+
+# What a hit that is a text stands for.
+Strings = Literal["ids", "texts"]
+
+HIT_FORMS = (
+    "return a list, best first, of document ids, mappings or objects with an id or a text, or pairs of one of these and a score, "
+    "or a mapping of ids to scores"
+)
+_IF_ANSWER = "if it is an answer, ask for metrics of answers, such as answer_recall"
+_LONGEST_ERROR = 300
+_READ = {*DOC_IDS, *CHUNK_IDS, *TEXTS, *SCORES, *STARTS, *ENDS, "metadata"}
+
+
+def hits_of(value: object, strings: Strings, most: int | None = None) -> tuple[TargetHit, ...]:
+    """Convert a result to hits, at most `most`. None is no hit. Raises TargetError with its type for another shape."""
+    if value is None:
+        return ()
+    if isinstance(value, Mapping) and (not value or all(number(score) is not None for score in value.values())):
+        ranked = sorted(value.items(), key=lambda pair: -(number(pair[1]) or 0))
+        return tuple(_hit(pair, "ids") for pair in ranked[:most])
+    for name in HITS:
+        if not isinstance(value, str | bytes | list | tuple) and isinstance(found := read(value, name), list | tuple):
+            if not found:
+                raise_reported(value)
+            return hits_of(found, "texts" if name in PASSAGES else strings, most)
+    if hasattr(value, "columns") and hasattr(value, "to_dict"):  # pandas
+        table: Any = value
+        value = (table if most is None else table.head(most)).to_dict("records")
+    # A pydantic model is iterable too: over its fields.
+    if not isinstance(value, Iterable) or isinstance(value, str | bytes | Mapping | Set) or hasattr(value, "model_fields"):
+        raise_reported(value, nothing=False)
+        raise TargetError(f"the result is no list of hits but {described(value)}; {_IF_ANSWER if isinstance(value, str) else HIT_FORMS}")
+    return tuple(_hit(item, strings) for item in islice(value, most))
+
+
+def raise_reported(value: object, nothing: bool = True) -> None:
+    """Raise TargetError if a result declares an error. `nothing` says that it has no hits, or no answer."""
+    if isinstance(value, str):
+        error = error_in_text(value)
+    elif isinstance(value, Mapping):
+        error = reported_error(value, nothing)
+    else:
+        named = {name: found for name in DECLARING if isinstance(found := read(value, name), str | int | dict | list | Exception)}
+        error = reported_error(named, nothing)
+    if error:
+        raise TargetError(f"the result is an error: {error_text(error[1])}"[:_LONGEST_ERROR])
+
+
+def _hit(item: Any, strings: Strings) -> TargetHit:
+    if isinstance(item, tuple | list) and not hasattr(item, "_fields") and len(item) == 2 and number(item[1]) is not None:
+        return replace(_hit(item[0], strings), score=number(item[1]))
+    if isinstance(item, str) and strings == "texts":
+        return TargetHit(text=str(item))
+    if (doc_id := identifier(item)) is not None:
+        return TargetHit(doc_id)
+    node = read(item, "node") if not isinstance(item, str) else None
+    if node is not None:  # NodeWithScore of LlamaIndex
+        return replace(_fields(node), score=number(read(item, *SCORES)))
+    return _fields(item)
+
+
+def _fields(item: Any) -> TargetHit:
+    metadata = read(item, "metadata")
+    metadata = metadata if isinstance(metadata, Mapping) else {}
+    text = next((str(found) for name in TEXTS if isinstance(found := read(item, name), str)), None)
+    doc_id = identifier(read(item, *DOC_IDS)) or identifier(read(metadata, *DOC_IDS)) or identifier(read(item, *CHUNK_IDS))
+    if doc_id is None and text is None and not metadata:
+        raise TargetError(f"a hit is {described(item)}, without an id or a text; {HIT_FORMS}")
+    start, end = (whole(found if (found := read(item, *names)) is not None else read(metadata, *names)) for names in (STARTS, ENDS))
+    if start is not None and end is None and text is not None:  # LangChain's splitters write only the start, into the metadata
+        end = start + len(text)
+    start, end = (start, end) if start is not None and end is not None else (None, None)
+    # All other fields of a mapping are metadata, and those of an object without any.
+    others = attributes(item) if isinstance(item, Mapping) or read(item, "metadata") is None else {}
+    others = {name: value for name, value in others.items() if name not in _READ and not str(name).startswith("_")}
+    return TargetHit(doc_id, text, number(read(item, *SCORES)), start, end, plain({**others, **metadata}))
+
+
+FORMS = "return a text, a pair of a text and its sources, or a mapping or an object with an answer, and sources if it names any"
+
+
+def answer_of(value: object, strings: Strings, most: int | None = None) -> Answer:
+    """Convert a result to an answer with at most `most` sources. Raises TargetError with its type for another shape."""
+    if isinstance(value, tuple) and not hasattr(value, "_fields") and len(value) == 2:
+        text, sources = value
+        if isinstance(sources, str):
+            raise TargetError(f"the second of the pair is no list of sources but {described(sources)}; {FORMS}")
+        if (found := text_of(text)) is None:
+            raise TargetError(f"the first of the pair is no answer but {described(text)}; {FORMS}")
+        raise_reported(text, nothing=not found.strip())
+        return Answer(text=found, sources=None if sources is None else hits_of(sources, strings, most), **_use(text, found))
+    text = None if isinstance(value, list) else text_of(value)
+    refused = read(value, "refused") if not isinstance(value, str) else None
+    if refused is not True:
+        raise_reported(value, nothing=not (text or "").strip())
+    if text is None and refused is not True:
+        _cut(value, "")
+        raise TargetError(f"the result is no answer but {described(value)}; {FORMS}")
+    if isinstance(value, str):
+        return Answer(text=str(value))
+    return Answer(
+        text=text or "",
+        sources=_sources(value, strings, most),
+        refused=refused if isinstance(refused, bool) else None,
+        confidence=number(read(value, "confidence")),
+        **_use(value, text if refused is not True else None),
+    )
+
+
+def text_of(value: object) -> str | None:
+    """Return the text of an answer or of a part of one, or None if it has none."""
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, list):
+        texts = bool(value) and all(isinstance(each, str) for each in value)
+        return text_of_parts(value) if texts or is_content(value) else None
+    for name in ANSWERS:
+        if (found := read(value, name)) is not None and not callable(found):
+            return text_of(found)
+    return None
+
+
+def _sources(value: object, strings: Strings, most: int | None) -> tuple[TargetHit, ...] | None:
+    """Return the sources of an answer, None if it has no field for them. A single text is a prompt's context, not a list of sources."""
+    for name in SOURCES:
+        if has(value, name) and not isinstance(found := read(value, name), str | None) and not callable(found):
+            return hits_of({name: found} if isinstance(found, list | tuple) else found, strings, most)
+    return None
+
+
+def _use(answer: object, text: str | None) -> Mapping[str, Any]:
+    """Return the cost of a model and whether its text was cut off, as the answer or a chat message of LangChain reports it.
+
+    Raises TargetError if the text is no answer. A text that is None is not checked.
+    """
+    if isinstance(answer, str):
+        return {}
+    # A chat message in the answer has the usage of the model.
+    inner = read(answer, *ANSWERS)
+    value = inner if has(inner, "usage_metadata") else answer
+    usage, metadata = read(value, "usage_metadata") or value, read(value, "response_metadata") or {}
+    model = read(value, "model") or read(metadata, "model_name", "model")
+    cut = read(value, "truncated")
+    ended = None if text is None else _cut(value, text)
+    return {
+        "input_tokens": whole(read(usage, "input_tokens")),
+        "output_tokens": whole(read(usage, "output_tokens")),
+        "cost": number(read(value, "cost")),
+        "model": model if isinstance(model, str) else "",
+        "truncated": cut if isinstance(cut, bool) else ended,
+    }
+
+
+def _cut(value: object, text: str) -> bool | None:
+    """Return True if an answer was cut off, None if it does not say. Raises TargetError with the reason why it is no answer."""
+    metadata, further = read(value, "response_metadata") or {}, read(value, "additional_kwargs") or {}
+    finish = read(value, *FINISHES) or read(metadata, *FINISHES)
+    content = read(value, *ANSWERS)
+    fields = {name: found for name in BESIDE if (found := read(value, name) or read(further, name)) and not callable(found)}
+    return check_answer(text, finish if isinstance(finish, str) else None, {**fields, "content": content})

@@ -1,0 +1,297 @@
+"""Check whether a target serves stale data: ask it before and after each change of its documents, and decide each case."""
+
+import asyncio
+from collections.abc import Awaitable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TypeVar, get_args
+
+from workbench.core.errors import InputError
+from workbench.core.loop_thread import run_in_thread
+from workbench.core.records import Document, Query, TargetHit
+from workbench.core.text.words import folded, terms, whole
+from workbench.systems.asking import TargetReply, TargetRequest, reply_of
+from workbench.systems.base import System, Target, TargetDownError, TargetError, TargetResources, late_reason
+from workbench.systems.freshness.cases import FreshnessData, StaleCase, Stated, shortened
+from workbench.systems.freshness.report import FreshnessOutcome, FreshnessReport, Part, State
+
+# The replies to one question: of a search, and of an answer.
+CaseReplies = Mapping[Part, TargetReply]
+
+
+def texts_of(reply: TargetReply) -> tuple[list[str], str]:
+    """Return the texts of hits or of an answer, or the reason why there are none."""
+    if reply.answer:
+        return [reply.answer.text], ""
+    texts = [hit.text for hit in reply.hits if hit.text]
+    return texts, reply.error or ("the hits have no text" if reply.hits and not texts else "")
+
+
+def seen(texts: Sequence[str], stated: Stated, part: str) -> str:
+    """Return the words by which texts state a value, or an empty text.
+
+    They are the passage that states it in the document. An answer can use other words, so the value alone is enough in its text.
+    """
+    phrases = (stated.passage, stated.value) if part == "answer" else (stated.passage,)
+    return next((phrase for phrase in phrases if any(contains(text, phrase) for text in texts)), "")
+
+
+def has_words(texts: Sequence[str], phrase: str) -> bool:
+    """Return True if texts have all words and numbers of a phrase, each in any of them."""
+    return set(terms(phrase)) <= {term for text in texts for term in terms(text)}
+
+
+def contained(phrase: str, documents: Collection[str]) -> bool:
+    """Return True if one of the documents contains a phrase."""
+    return any(contains(text, phrase) for text in documents)
+
+
+def contains(text: str, phrase: str) -> bool:
+    """Return True if a text contains a phrase as whole words and numbers, in any case and with any blanks between the words.
+
+    Examples
+    --------
+    >>> contains("after 14  days", "14 days"), contains("114 days", "14 days"), contains("a factor of 1.25", "1.2"), contains("3,180", "180")
+    (True, False, False, False)
+    """
+    words, folded = _folded(phrase), _folded(text)
+    # The pattern is slow, and most texts do not contain the phrase at all.
+    return bool(words) and words in folded and whole(words).search(folded) is not None
+
+
+@lru_cache(maxsize=1024)
+def _folded(text: str) -> str:
+    return folded(" ".join(text.split()))
+
+
+def hit_keys(hits: Sequence[TargetHit]) -> list[tuple[str, str, int, int]]:
+    """Return the identities of hits, sorted, so that hits of equal scores can be in any order."""
+    return sorted(
+        (hit.doc_id or "", hit.text or "", -1 if hit.start is None else hit.start, -1 if hit.end is None else hit.end) for hit in hits
+    )
+
+
+PARTS: tuple[Part, ...] = get_args(Part)
+Decision = tuple[State, str]
+
+
+@dataclass(frozen=True)
+class FreshnessStage:
+    """The documents that the target should have after a change, by their ids, and its reply to the question of each case.
+
+    `probes` are the replies to question and passage together, for the cases whose new value was not in the hits of the question.
+    """
+
+    held: Mapping[str, str]
+    replies: Mapping[str, CaseReplies]
+    probes: Mapping[str, CaseReplies] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Shrunk:
+    """The end that a document lost, and the replies to it as a question, before and after."""
+
+    doc_id: str
+    lost: str
+    before: CaseReplies
+    after: CaseReplies
+
+
+def outcomes_of(data: FreshnessData, stages: Mapping[str, FreshnessStage], shrunk: list[Shrunk]) -> Iterator[FreshnessOutcome]:
+    """Yield the outcome of each check of each case."""
+    for case in data.cases:
+        for part in PARTS:
+            yield FreshnessOutcome("update", part, case.case_id, case.doc_id, *_updated(case, stages, part))
+    for case in data.cases:
+        before, after = (stages[name].replies[case.case_id]["chunks"] for name in ("update", "repeat"))
+        yield FreshnessOutcome("repeat", "chunks", case.case_id, case.doc_id, *_repeated(before, after))
+    for each in shrunk:
+        yield FreshnessOutcome("shrink", "chunks", each.doc_id, each.doc_id, *_lost(each))
+    for case in data.cases:
+        for part in PARTS:
+            yield FreshnessOutcome("delete", part, case.case_id, case.doc_id, *_deleted(case, stages, part))
+
+
+def _updated(case: StaleCase, stages: Mapping[str, FreshnessStage], part: Part) -> Decision:
+    before, reason = texts_of(stages["earlier"].replies[case.case_id][part])
+    texts, later = texts_of(stages["update"].replies[case.case_id][part])
+    if reason or later:
+        return "unscored", reason or later
+    if not seen(before, case.before, part):
+        return "unscored", f"the old value was not seen before the update: {case.before.value}"
+    old, new = seen(texts, case.before, part), seen(texts, case.after, part)
+    if decision := _stale(old, case.before.value, stages["update"], bool(new)):
+        return decision
+    return ("passed", case.after.value) if new else _missing(case, stages["update"], part)
+
+
+def _missing(case: StaleCase, stage: FreshnessStage, part: Part) -> Decision:
+    """Return the decision about a reply with neither value: the update was lost, unless the new value is found in another way."""
+    value = case.after.value
+    if part == "answer" and seen(texts_of(stage.replies[case.case_id]["chunks"])[0], case.after, "chunks"):
+        return "unscored", f"the answer names neither value, and the chunks have the new one: {value}"
+    if (probe := stage.probes.get(case.case_id)) and seen(texts_of(probe["chunks"])[0], case.after, "chunks"):
+        return "unscored", f"the question does not find the new value, but its own words do: {value}"
+    if probe and has_words(texts_of(probe["chunks"])[0], case.after.passage):
+        return "unscored", f"no chunk has all of the new statement, which a boundary may cut: {value}"
+    return "failed", f"the new value is missing: {value}"
+
+
+def _stale(phrase: str, value: str, stage: FreshnessStage, new: bool) -> Decision | None:
+    """Return the decision about a phrase that must not be in a reply, or None if it is not."""
+    if not phrase:
+        return None
+    if contained(phrase, stage.held.values()):
+        return "unscored", f"{value!r} is in other places too, so that nobody can say where it is from"
+    return "failed", f"still there: {value}" + (", beside the new value" if new else "")
+
+
+def _repeated(before: TargetReply, after: TargetReply) -> Decision:
+    if before.error or after.error:
+        return "unscored", before.error or after.error
+    first, second = hit_keys(before.hits), hit_keys(after.hits)
+    if not first and not second:
+        return "unscored", "there are no hits"
+    if copies := len(second) - len(set(second)) - (len(first) - len(set(first))):
+        return "failed", f"{copies} of {len(second)} hits are copies of others"
+    if first != second:
+        return "failed", f"{len(set(second) - set(first))} of {len(second)} hits are not those before"
+    return "passed", f"the same {len(second)} hits"
+
+
+def _lost(shrunk: Shrunk) -> Decision:
+    before, reason = texts_of(shrunk.before["chunks"])
+    after, later = texts_of(shrunk.after["chunks"])
+    if reason or later:
+        return "unscored", reason or later
+    if not any(contains(text, shrunk.lost) for text in before):
+        return "unscored", "its end was not found before it was cut"
+    kept = any(contains(text, shrunk.lost) for text in after)
+    return ("failed", "its end is still found") if kept else ("passed", "its end is not found any more")
+
+
+def _deleted(case: StaleCase, stages: Mapping[str, FreshnessStage], part: Part) -> Decision:
+    before, reason = texts_of(stages["restored"].replies[case.case_id][part])
+    texts, later = texts_of(stages["delete"].replies[case.case_id][part])
+    if reason or later:
+        return "unscored", reason or later
+    if not seen(before, case.after, part):
+        return "unscored", f"the value was not seen before the deletion: {case.after.value}"
+    found = [(stated.value, phrase) for stated in (case.before, case.after) if (phrase := seen(texts, stated, part))]
+    decisions = [decision for value, phrase in found if (decision := _stale(phrase, value, stages["delete"], new=False))]
+    return min(decisions, default=("passed", "neither value"))
+
+
+T = TypeVar("T")
+
+
+def check_freshness(target: Target, data: FreshnessData, resources: TargetResources) -> FreshnessReport:
+    """Let a target ingest, replace and delete documents, and ask it each time.
+
+    All documents of `data` are deleted from the target at the end, and before if it has any of these ids.
+
+    Parameters
+    ----------
+    data
+        The documents in two versions, with the questions whose answer changed, such as `read_freshness(Path("experiments/handbook"))`.
+
+    Raises
+    ------
+    InputError
+        If the target takes no documents, or there is no case.
+    TargetDownError
+        If the target does not start, or breaks down.
+    """
+    if not target.ingests:
+        raise InputError(f"the target {target.name} takes no documents", "check a target with ingest")
+    if not data.cases:
+        raise InputError("there is no case to check", "add a line to stale.jsonl")
+
+    async def checked() -> FreshnessReport:
+        async with target.session(resources) as session:
+            check = _Check(session, target, data)
+            try:
+                await check.run()
+            finally:
+                leftover = await check.clear()
+        return FreshnessReport(target.name, tuple(outcomes_of(data, check.stages, check.shrunk)), leftover)
+
+    return run_in_thread("freshness", checked)
+
+
+@dataclass
+class _Check:
+    session: System
+    target: Target
+    data: FreshnessData
+    stages: dict[str, FreshnessStage] = field(default_factory=dict)
+    shrunk: list[Shrunk] = field(default_factory=list)
+
+    async def run(self) -> None:
+        self._free = asyncio.Semaphore(self.target.concurrency)
+        first, updated, current = self.data.first, self.data.updated, self.data.current
+        deleted = {document.doc_id for document in updated}
+        await self._stage("earlier", self.session.ingest(first), first)
+        await self._stage("update", self.session.ingest(updated), current)
+        await self._stage("repeat", self.session.ingest(current), current)
+        await self._shrink(updated)
+        kept = [document for document in current if document.doc_id not in deleted]
+        await self._stage("restored", self.session.ingest(updated), current)
+        await self._stage("delete", self.session.remove(sorted(deleted)), kept)
+
+    async def clear(self) -> str:
+        """Delete the documents of the check. Return why that failed, or an empty text."""
+        doc_ids = sorted({document.doc_id for document in (*self.data.earlier, *self.data.current)})
+        try:
+            return await self._change(self.session.remove(doc_ids))
+        except TargetDownError as error:
+            return str(error)
+
+    async def _stage(self, name: str, change: Awaitable[None], held: Sequence[Document]) -> None:
+        reason = await self._change(change)
+        texts = {document.doc_id: document.text for document in held}
+        replies = await self._ask({case.case_id: case.query for case in self.data.cases}, reason)
+        hidden = [
+            case for case in self.data.cases if not reason and not seen(texts_of(replies[case.case_id]["chunks"])[0], case.after, "chunks")
+        ]
+        probes = await self._ask({case.case_id: f"{case.query} {case.after.passage}" for case in hidden}) if name == "update" else {}
+        self.stages[name] = FreshnessStage(texts, replies, probes)
+
+    async def _ask(self, questions: Mapping[str, str], reason: str = "") -> dict[str, CaseReplies]:
+        """Return the reply to each question, by its key."""
+        return dict(zip(questions, await asyncio.gather(*(self._observe(text, reason) for text in questions.values())), strict=True))
+
+    async def _shrink(self, documents: Sequence[Document]) -> None:
+        """Search for the end of each document, before and after the document is cut to its first half."""
+        pairs = [(short, lost) for short, lost in map(shortened, documents) if lost]
+        before = await asyncio.gather(*(self._observe(lost) for _, lost in pairs))
+        reason = await self._change(self.session.ingest([short for short, _ in pairs]))
+        after = await asyncio.gather(*(self._observe(lost, reason) for _, lost in pairs))
+        self.shrunk = [Shrunk(short.doc_id, lost, *both) for (short, lost), *both in zip(pairs, before, after, strict=True)]
+
+    async def _change(self, change: Awaitable[None]) -> str:
+        """Wait for an ingestion or a deletion. Return why it failed, or an empty text."""
+        return (await _limited(change, self.target.ingest_timeout, "the documents were not taken or deleted"))[1]
+
+    async def _observe(self, text: str, reason: str = "") -> CaseReplies:
+        query = Query("freshness", text)
+        requests = {"chunks": TargetRequest("search", query, self.target.k), "answer": TargetRequest("answer", query)}
+        return {part: TargetReply(error=reason) if reason else await self._reply(requests[part]) for part in PARTS}
+
+    async def _reply(self, request: TargetRequest) -> TargetReply:
+        async with self._free:
+            reply, error = await _limited(reply_of(self.session, request), self.target.timeout, "no reply")
+        return reply or TargetReply(error=error)
+
+
+async def _limited(work: Awaitable[T], seconds: float, what: str) -> tuple[T | None, str]:
+    """Return the result of a request, or None and the error that prevented it."""
+    try:
+        async with asyncio.timeout(seconds):
+            return await work, ""
+    except TargetDownError:
+        raise
+    except TargetError as error:
+        return None, str(error)
+    except TimeoutError as late:
+        return None, late_reason(f"{what} within {seconds:g} s", late)

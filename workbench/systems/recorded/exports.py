@@ -1,0 +1,237 @@
+"""Recorded replies by their questions, and the exports of other tools that they are read from."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from workbench.core.records import Answer, TargetHit
+from workbench.core.text.display import excerpt
+from workbench.core.text.formatting import listed
+from workbench.data.draft import DatasetDraft, Rows
+from workbench.llm.replies.rejections import error_in_text, error_text, reported_error
+from workbench.systems.base import TargetError
+from workbench.systems.contents import check_answer
+from workbench.systems.field_names import FINISHES
+from workbench.systems.operations import OperationSession
+from workbench.systems.recorded.payloads import answer_of, documents_of, question_of
+
+
+@dataclass(frozen=True)
+class RecordedResponse:
+    """The hits and the answer to one question. None for what was not recorded, and the `error` of a request that failed.
+
+    `unanswered` is the reason why a recorded reply has no answer, although the request did not fail.
+    """
+
+    where: str
+    query_id: str | None = None
+    query: str | None = None
+    hits: tuple[TargetHit, ...] | None = None
+    answer: Answer | None = None
+    error: str = ""
+    unanswered: str = ""
+
+
+class RecordedResponses(OperationSession):
+    """The replies of a file, and the format as which it was read.
+
+    `found_only` says that the format cannot express that nothing was found: a question without a reply has no hits.
+    """
+
+    def __init__(
+        self, format_name: str, results: Iterable[RecordedResponse], advice: str, draft: DatasetDraft, found_only: bool = False
+    ) -> None:
+        """Index responses by their questions. Another one to a question is a fault with this advice, unless it is equal."""
+        super().__init__(("search", "answer"), k=0)
+        self.format, self.found_only = format_name, found_only
+        self._by_id, self._by_text, known = dict[str, RecordedResponse](), dict[str, RecordedResponse](), list[RecordedResponse]()
+        for result in results:
+            named = result.query_id is not None
+            table, kind, name = (self._by_id, "id", str(result.query_id)) if named else (self._by_text, "question", _plain(result.query))
+            earlier = table.setdefault(name, result)
+            if (earlier.hits, earlier.answer, earlier.error) != (result.hits, result.answer, result.error):
+                draft.fault(result.where, f"has another result for the {kind} {excerpt(name)!r} of {earlier.where}; {advice}")
+            known.append(result)
+        # An id that the application gave is not one of the dataset.
+        for result in known:
+            if result.query is not None:
+                self._by_text.setdefault(_plain(result.query), result)
+
+    async def call(self, role: str, values: Mapping[str, Any]) -> Any:
+        """Return the hits or the answer that was recorded for a question."""
+        if values["context"] is not None:
+            raise TargetError("a recorded answer cannot be given a context")
+        reply = self.reply(values["query_id"], values["query"])
+        value = reply.hits if role == "search" else reply.answer
+        if value is None:
+            raise TargetError("no recorded hits" if role == "search" else reply.unanswered or "no recorded answer")
+        return value
+
+    # Computed once, since a file can have a million hits.
+    @cached_property
+    def searches(self) -> bool:
+        """True if hits are recorded."""
+        return self.found_only or any(result.hits is not None for result in self.all)
+
+    @cached_property
+    def answers(self) -> bool:
+        """True if answers are recorded. A column that is empty throughout was not asked for."""
+        answers = [result.answer for result in self.all if result.answer]
+        return any(answer.text.strip() or answer.refused for answer in answers)
+
+    @cached_property
+    def gives_text(self) -> bool:
+        """True if a hit has a text or a position."""
+        return any(hit.text is not None or hit.start is not None for result in self.all for hit in result.hits or ())
+
+    @property
+    def all(self) -> list[RecordedResponse]:
+        """Return all responses."""
+        return [*self._by_id.values(), *self._by_text.values()]
+
+    def reply(self, query_id: str, text: str) -> RecordedResponse:
+        """Return the reply to a question. Raises TargetError if none is recorded, or only one of another wording."""
+        result = self._by_id.get(query_id) or self._by_text.get(_plain(text))
+        if result is None and self.found_only:
+            return RecordedResponse(self.format, hits=())
+        if result is None:
+            raise TargetError("no recorded result")
+        if result.query is not None and _plain(result.query) != _plain(text):
+            raise TargetError("the recorded result is to an earlier wording of the question")
+        if result.error:
+            raise TargetError(f"the recorded request failed: {excerpt(result.error, 200)}")
+        return result
+
+
+def _plain(text: str | None) -> str:
+    return (text or "").strip()
+
+
+Row = Mapping[str, Any]
+# Rows with their places.
+Numbered = list[tuple[dict[str, Any], str]]
+
+
+class RecordedFields(BaseModel):
+    """The fields of a row with its question, answer and documents, if the importer does not find them or finds the wrong ones.
+
+    Each is a key or a path of keys with dots, such as `vars.topic`.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    question: str = Field(default="", description="The field of the question.")
+    query_id: str = Field(default="", description="The field of the question's id in the dataset.")
+    answer: str = Field(default="", description="The field of the answer.")
+    documents: str = Field(default="", description="The field of the retrieved documents.")
+
+
+@dataclass(frozen=True)
+class ExportedRow:
+    """The values of a row in which an importer finds the question, the answer and the documents.
+
+    The answer can also be a result that was read already. `error` is why the application failed, `fault` why the row cannot be read.
+    `missing` is the fault of a row without a question, by default that its field has none, and None if such a row is left out.
+    """
+
+    row: Row
+    where: str
+    question: Any
+    answer: Any = None
+    documents: Any = None
+    query_id: Any = None
+    error: Any = None
+    fault: str = ""
+    missing: str | None = ""
+
+
+@dataclass(frozen=True)
+class ExportFormat:
+    """A format of another tool: the keys that its rows have, the place of the question for messages, and how rows are read."""
+
+    name: str
+    marks: Callable[[Row], bool]
+    question: str
+    read: Callable[[Rows], Iterable[ExportedRow]]
+    # The field that tells several results of a question apart, empty if no field of a row does.
+    choice: str = "a field"
+
+
+def exported_results(export: ExportFormat, rows: Rows, fields: RecordedFields, draft: DatasetDraft) -> Iterator[RecordedResponse]:
+    """Yield the results of a tool's rows. A row without a question, or whose documents cannot be read, is a fault."""
+    for found in export.read(rows):
+        question, query_id = question_of(_chosen(found, "question", fields.question)), _chosen(found, "query_id", fields.query_id)
+        try:
+            hits = documents_of(_chosen(found, "documents", fields.documents))
+            fault = found.fault
+        except ValueError as error:
+            fault = str(error)
+        if not fault and question is None and query_id is None:
+            if found.missing is None:
+                continue
+            place = fields.question or export.question
+            fault = (
+                found.missing or f"has no question in {place}; its keys are {_keys(found.row)}; name another with fields: {{question: …}}"
+            )
+        if fault:
+            draft.fault(found.where, fault)
+            continue
+        query_id = None if query_id is None else str(query_id)
+        value = _chosen(found, "answer", fields.answer)
+        read = isinstance(value, RecordedResponse) and not found.error
+        result = replace(value, where=found.where) if read else recorded_answer(value, found.error, found.where)
+        answer = result.answer and replace(result.answer, sources=hits)
+        yield replace(result, query_id=query_id, query=question, hits=hits, answer=answer)
+
+
+def recorded_answer(value: Any, failure: Any = None, where: str = "") -> RecordedResponse:
+    """Return the answer in a recorded output, or the error that prevented it. `failure` is an error that was recorded beside it."""
+    message = value if isinstance(value, Mapping) else {}
+    finish = next((message[name] for name in FINISHES if isinstance(message.get(name), str)), None)
+    try:
+        text = answer_of(value)
+        error = reported_error(value, nothing=not (text or "").strip()) or error_in_text(text or "")
+        if failure or error:
+            return RecordedResponse(where, error=str(failure) if failure or not error else error_text(error[1]))
+        truncated = check_answer(text or "", finish, message)
+    except TargetError as reason:
+        return RecordedResponse(where, unanswered=str(reason))
+    return RecordedResponse(where, answer=None if text is None else Answer(text=text, truncated=truncated))
+
+
+def value_at(row: Row, path: str) -> Any:
+    """Return the value of a key, or of a path of keys with dots, or None. A key that contains dots precedes a path."""
+    if path in row:
+        return row[path]
+    head, _, rest = path.partition(".")
+    while rest:
+        inner = row.get(head)
+        if isinstance(inner, Mapping):
+            return value_at(inner, rest)
+        step, _, rest = rest.partition(".")
+        head = f"{head}.{step}"
+    return None
+
+
+def chosen_rows(rows: Numbered, where: Mapping[str, str], path: str, draft: DatasetDraft) -> Numbered:
+    """Return the rows whose values are these. Without any such row, the values of the first field are a fault."""
+    for name, wanted in where.items():
+        values = [value_at(row, name) for row, _ in rows]
+        same = [str(value) == wanted or (isinstance(value, bool) and str(value).lower() == wanted.lower()) for value in values]
+        kept = [row for row, value, chosen in zip(rows, values, same, strict=True) if chosen and value is not None]
+        if rows and not kept:
+            known = sorted({str(value) for value in values if value is not None})
+            there = f"it is {listed([repr(value) for value in known])}" if known else f"the keys of its rows are {_keys(rows[0][0])}"
+            draft.fault(path, f"has no row whose {name} is {wanted!r}; {there}")
+        rows = kept
+    return rows
+
+
+def _chosen(found: ExportedRow, name: str, path: str) -> Any:
+    return value_at(found.row, path) if path else getattr(found, name)
+
+
+def _keys(row: Row) -> str:
+    return listed([repr(key) for key in row], 12)
