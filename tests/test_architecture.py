@@ -14,65 +14,30 @@ from packaging.specifiers import SpecifierSet
 
 import workbench
 from workbench import testing
-from workbench.chunking.registry import CHUNKERS
-from workbench.metrics.registry import METRICS
-from workbench.reranking.registry import RERANKERS
-from workbench.retrieval.registry import RETRIEVERS
+from workbench.components.chunking.registry import CHUNKERS
+from workbench.components.reranking.registry import RERANKERS
+from workbench.components.retrieval.registry import RETRIEVERS
+from workbench.measures.metrics.registry import METRICS
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "workbench"
-# A module imports only from stages before its own. A row is one stage.
-STAGES = [
-    ("printable",),
-    ("errors",),
-    ("__init__",),
-    ("core",),
-    ("columns", "guessed_names"),
-    ("records", "schemas"),
-    ("models",),
-    ("datasets",),
-    ("conversion",),
-    ("storage",),
-    ("embedding",),
-    ("reranking",),
-    ("chunking",),
-    ("retrieval",),
-    ("rewriting",),
-    ("context",),
-    ("llm",),
-    ("perturb",),
-    ("answering",),
-    ("targets",),
-    ("judging",),
-    ("generation",),
-    ("metrics",),
-    ("attribution",),
-    ("statistics",),
-    ("configuration",),
-    ("gate settings",),
-    ("experiment",),
-    ("pipeline",),
-    ("results",),
-    ("analysis",),
-    ("labelling",),
-    ("report",),
-    ("gate",),
-    ("notebook_runner",),
-    ("execution",),
-    ("scoring", "export"),
-    ("new_experiment",),
-    ("api",),
-    ("monitor",),
-    ("widgets",),
-    ("__main__", "cli", "testing"),
-    ("suite",),
-    ("pytest_plugin",),
+# A module imports only from rooms before its own.
+ROOMS = [
+    "core",
+    "llm",
+    "data",
+    "components",
+    "systems",
+    "measures",
+    "report",
+    "gate",
+    "sweep",
+    "people",
+    "api",
+    "monitor",
+    "testing",
+    "cli",
 ]
-# The experiment reads these values, so they come before it.
-BEFORE_ITS_ROOM = {
-    "workbench.pipeline.configuration": "configuration",
-    "workbench.gate.rules": "gate settings",
-}
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
@@ -83,13 +48,8 @@ def dotted(path: Path) -> str:
 KNOWN = {dotted(path) for path in MODULES}
 
 
-def stage(module: str) -> int:
-    part = BEFORE_ITS_ROOM.get(module) or room(module) or "__init__"
-    (place,) = [place for place, names in enumerate(STAGES) if part in names]
-    return place
-
-
 def room(module: str) -> str:
+    """The room of a module; none for `workbench` itself and `pytest_plugin`, a file at the top."""
     return module.split(".")[1] if "." in module else ""
 
 
@@ -110,26 +70,37 @@ def imports(path: Path) -> Iterator[str]:
                 yield from (name if name in KNOWN else node.module for name in names)
 
 
-# Packages that compute results, which opening a run must not need.
-COMPUTING = {"embedding", "retrieval", "storage", "pipeline", "execution"}
+def imported(folder: Path) -> dict[str, set[str]]:
+    """The modules that a folder's modules import, by the module that imports them."""
+    return {dotted(path): set(imports(path)) for path in sorted(folder.rglob("*.py"))}
 
 
-@pytest.mark.parametrize("room", ["analysis", "report", "gate"])
-def test_what_reads_a_run_imports_nothing_that_makes_one(room: str) -> None:
-    forbidden = COMPUTING | ({"report"} if room == "analysis" else set())
-    for path in sorted((PACKAGE / room).rglob("*.py")):
-        found = {module for module in imports(path) if module.split(".")[1] in forbidden}
-        assert not found, f"{dotted(path)} imports {', '.join(sorted(found))}"
+def test_what_reads_a_run_imports_nothing_that_makes_one() -> None:
+    computing = "workbench.components.embedding", "workbench.components.retrieval", "workbench.core.storage", "workbench.sweep"
+    for own, modules in (imported(PACKAGE / "report") | imported(PACKAGE / "gate")).items():
+        assert [module for module in modules if module.startswith(computing)] == [], own
 
 
-def test_every_module_has_a_stage() -> None:
-    assert {stage(dotted(path)) for path in MODULES} == set(range(len(STAGES)))
+def test_the_values_and_tables_of_a_run_know_nothing_of_its_report() -> None:
+    for own, modules in (imported(PACKAGE / "report" / "results") | imported(PACKAGE / "report" / "analysis")).items():
+        within = "workbench.report.results", "workbench.report.analysis"
+        assert [module for module in modules if room(module) == "report" and not module.startswith(within)] == [], own
 
 
-def test_a_module_imports_only_from_stages_before_it() -> None:
-    found = [(dotted(path), module) for path in MODULES for module in imports(path)]
+def test_the_package_has_these_rooms() -> None:
+    assert sorted(path.parent.name for path in PACKAGE.glob("*/__init__.py")) == sorted(ROOMS)
+    assert sorted(path.name for path in PACKAGE.glob("*.py")) == ["__init__.py", "pytest_plugin.py"]
+
+
+def test_a_module_imports_only_from_rooms_before_it() -> None:
+    found = [(own, module) for own, modules in imported(PACKAGE).items() for module in modules if room(own) in ROOMS and room(module)]
     # An import within a room is tested for circles below.
-    assert [f"{own} imports {module}" for own, module in found if room(own) != room(module) and stage(module) >= stage(own)] == []
+    backwards = [
+        f"{own} imports {module}"
+        for own, module in found
+        if room(own) != room(module) and ROOMS.index(room(module)) >= ROOMS.index(room(own))
+    ]
+    assert backwards == []
 
 
 def test_no_modules_import_each_other_in_a_circle() -> None:
@@ -149,18 +120,23 @@ def test_a_name_is_imported_from_the_module_that_defines_it() -> None:
 
 
 # Packages that connect to something, and the modules that may import them.
-ONE_WAY_OUT = "models.http"
+ONE_WAY_OUT = "llm.models.http"
 CLIENTS = """httpx2 httpx httpcore httpcore2 requests aiohttp urllib3 urllib.request urllib.error http.client ftplib smtplib imaplib poplib
 nntplib telnetlib xmlrpc websockets websocket grpc pycurl paramiko boto3 botocore s3fs gcsfs ssl asyncssh webbrowser"""
 CONNECTING = {
     **{client: {ONE_WAY_OUT} for client in CLIENTS.split()},
     # A pair of sockets, the name of this machine, and a server.
-    "socket": {"notebook_runner.kernels", "notebook_runner.kernel_server", "execution.dask.tasks", "monitor.traces.receiver"},
+    "socket": {
+        "sweep.notebook_runner.kernels",
+        "sweep.notebook_runner.kernel_server",
+        "sweep.execution.dask.tasks",
+        "monitor.traces.receiver",
+    },
     "http.server": {"monitor.traces.receiver"},
     # They take no client of ours: SECURITY.md says what they reach.
-    "huggingface_hub": {"models.files"},
-    "fsspec": {"storage.remote_store"},
-    "distributed": {"execution.dask.cluster"},
+    "huggingface_hub": {"llm.models.files"},
+    "fsspec": {"core.storage.remote_store"},
+    "distributed": {"sweep.execution.dask.cluster"},
 }
 # What makes a client of another package, which must send through ours.
 GIVEN_A_CLIENT = ("OpenAI", "AsyncOpenAI", "Anthropic", "AsyncAnthropic", "streamable_http_client")
@@ -233,7 +209,7 @@ def test_the_checks_of_components_are_these() -> None:
 
 def test_commands_that_need_no_heavy_packages_start_without_them(run_python: Callable[..., str]) -> None:
     # `plan`, `gate` and `wb.evaluate` of a function: pandas is most of their time.
-    modules = ("cli.main", "execution.plan", "gate.check", "gate.render", "api.systems")
+    modules = ("cli.main", "sweep.execution.plan", "gate.check", "gate.render", "api.systems")
     heavy = "torch chromadb sentence_transformers transformers statsmodels scipy.stats matplotlib nbformat jupyter_client bs4 httpx2"
     script = (
         "import importlib, sys\nfor name in sys.argv[2:]: importlib.import_module(name)\nprint(*set(sys.argv[1].split()) & {*sys.modules})"
