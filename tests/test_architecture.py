@@ -90,6 +90,8 @@ def test_the_values_and_tables_of_a_run_know_nothing_of_its_report() -> None:
 def test_the_package_has_these_rooms() -> None:
     assert sorted(path.parent.name for path in PACKAGE.glob("*/__init__.py")) == sorted(ROOMS)
     assert sorted(path.name for path in PACKAGE.glob("*.py")) == ["__init__.py", "pytest_plugin.py"]
+    for name in ROOMS:
+        assert len(ast.get_docstring(tree(PACKAGE / name / "__init__.py"))) > 50, f"workbench/{name}/__init__.py says nothing of its room"
 
 
 def test_a_module_imports_only_from_rooms_before_it() -> None:
@@ -111,7 +113,7 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
 
 
 def test_a_name_is_imported_from_the_module_that_defines_it() -> None:
-    packages = {dotted(module) for module in MODULES if module.name == "__init__.py"}
+    packages = {dotted(folder) for module in MODULES for folder in module.parents if folder.is_relative_to(PACKAGE)}
     for path in MODULES:
         for node in ast.walk(tree(path)):
             if isinstance(node, ast.ImportFrom) and node.module in packages:

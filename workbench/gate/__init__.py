@@ -2,6 +2,5 @@
 
 `rules` declares the rules and the key `gate`, `baseline` writes and reads baselines, and `check.check_gate` returns a `report.GateReport`: the results
 of each rule by its id, as values. `render` shows this document in a terminal, in Markdown, as annotations and as JUnit, `files` writes it, and the
-pytest plugin collects a test for each id. `checklist/` audits a run. Nothing here computes results of a run: it imports `results`, `analysis`,
-`statistics` and `report`, but no component and no stage.
+pytest plugin collects a test for each id. `checklist/` audits a run. Imports `report` and `measures`, but no component and no stage.
 """

@@ -1,5 +1,6 @@
 """Production: log questions, read traces, judge a sample, raise alerts, and return questions to the dataset.
 
-It uses the public API as a person would, so its numbers come from the same functions as those of a sweep. `log.fields` declares the fields of a log,
-`log.query_log` writes it, `log.reading` and `traces/` read it.
+`log/` declares the fields, writes, reads and sums up a log, `traces/` reads those of other tools and receives them over HTTP. `alerts/` turns rows into
+signals and says when one was raised and resolved, with a stated rate of false alarms for the whole set. `passes` does one round of all of it, and its
+numbers come from the same functions as those of a sweep.
 """

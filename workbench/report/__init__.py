@@ -1,4 +1,6 @@
-"""The report of a run as values, and its renderers. It reads the tables of a run, and imports nothing that makes one.
+"""A finished run as a person reads it, from its tables alone: nothing here imports what makes a run.
 
-`topics/` has a module for each topic, `model` the blocks, `summary` the questions at the head, `views` the notebooks, `render/` the outputs.
+`results/` reads the tables and the history, `analysis/` computes values from them without words, and each module of `topics/` shows one part, in the
+order of `topics/registry`. `model` has the blocks, `text/` shared sentences, `summary` the questions at the head, `views` the notebooks, `render/` the
+outputs. Gates, widgets and people import `results`, `analysis` and `render`.
 """

@@ -4,7 +4,8 @@ Each check runs all laws of one kind of component on small data with awkward cas
 The laws are functions, so that pytest can report each by its name:
 `@pytest.mark.parametrize("law", CHUNKER_LAWS)`, then `law(PageChunker())`.
 
-Test a RAG system: `assert_recall(results, 0.8)` and the other assertions take the results of a sweep, or a system and a dataset.
+Test a RAG system: `assert_recall(results, 0.8)` and the other assertions take the results of a sweep, or a system and a dataset. `suite/` is the
+pytest plugin: a test for each rule of an experiment's gate.
 """
 
 import lazy_loader

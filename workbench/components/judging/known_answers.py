@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -170,4 +170,4 @@ def faithfulness_cases() -> tuple[FaithfulnessCase, ...]:
 
 
 def _rows(name: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (files("workbench.components.judging") / name).read_text("utf-8").split("\n") if line]
+    return [json.loads(line) for line in Path(__file__).with_name(name).read_text("utf-8").split("\n") if line]

@@ -4,7 +4,7 @@ import functools
 import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from importlib.resources import files
+from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from workbench.components.context.conditions import COUNTERFACTUAL, INJECTION, PERTURBATIONS
@@ -55,7 +55,7 @@ def attack_texts(family: str) -> tuple[str, ...]:
     """Return the texts of a family of attacks, each with the field `{canary}`. Raises InputError for an unknown family."""
     if family not in FAMILIES:
         raise InputError(f"no family of attacks {family!r}", f"they are {', '.join(FAMILIES)}")
-    text = files("workbench.components.perturb").joinpath("attacks", f"{family}.txt").read_text("utf-8")
+    text = Path(__file__).with_name("attacks").joinpath(f"{family}.txt").read_text("utf-8")
     return tuple(attack.strip() for attack in text.split(_SEPARATOR))
 
 

@@ -1,1 +1,0 @@
-"""Label claims and answers."""

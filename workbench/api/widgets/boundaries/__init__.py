@@ -1,1 +1,0 @@
-"""Move the sizes of a chunking and watch its boundaries."""

@@ -1,1 +1,0 @@
-"""Explore two configurations of a run side by side."""

@@ -1,1 +1,0 @@
-"""Label documents, evidence and answers of a dataset."""

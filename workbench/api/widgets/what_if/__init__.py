@@ -1,1 +1,0 @@
-"""Rank a run by other metrics, slices and budgets."""

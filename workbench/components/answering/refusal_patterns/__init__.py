@@ -1,1 +1,0 @@
-"""Ways to refuse in seven languages, as regular expressions on lower-case clauses."""

@@ -1,1 +1,0 @@
-"""Traces: `reading` reads traces of other tools as rows of a log, `receiver` takes them over HTTP."""

@@ -1,1 +1,0 @@
-"""Renderers of blocks: a page, the outputs of a notebook, and plain text."""

@@ -1,1 +1,0 @@
-"""Topics about answers, their causes of failure and their judges."""

@@ -1,1 +1,0 @@
-"""Topics about the configurations of a run and their rankings."""

@@ -1,1 +1,0 @@
-"""Topics about the run itself: its gate, targets, configurations, method and provenance."""

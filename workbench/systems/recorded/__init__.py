@@ -1,1 +1,0 @@
-"""Results that another program has recorded: rankings, and answers with their sources."""
