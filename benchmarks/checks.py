@@ -18,9 +18,9 @@ import numpy as np
 from benchmarks.claims import at_most
 from benchmarks.swept import HANDBOOK, quiet
 from workbench.core.storage.vector_cache import VectorCache
-from workbench.sweep.execution.local import run_experiment
-from workbench.sweep.execution.outputs import publish
-from workbench.sweep.experiment.read import experiment_of
+from workbench.runner.execution.local import run_experiment
+from workbench.runner.execution.outputs import publish
+from workbench.runner.experiment.read import experiment_of
 
 CHUNKINGS = [{"kind": "fixed", "size": [64, 128, 256], "overlap": 0}, {"kind": "sentence", "size": 128}]
 SEARCHES = [{"kind": "dense", "k": 10}, {"kind": "dense", "k": 10, "search": "ann"}]

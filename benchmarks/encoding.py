@@ -30,8 +30,8 @@ from workbench.core.storage.vector_cache import VectorCache, Vectors
 from workbench.data.sources import GoldenSource
 from workbench.llm.models.files import MINILM, locate
 from workbench.llm.models.tokenizers import input_lengths
-from workbench.sweep.execution.local import run_experiment
-from workbench.sweep.experiment.read import experiment_of
+from workbench.runner.execution.local import run_experiment
+from workbench.runner.experiment.read import experiment_of
 
 ROUNDS = 5
 TEXTS = 300

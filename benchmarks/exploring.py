@@ -20,9 +20,9 @@ import pandas as pd
 from benchmarks.claims import at_most
 from workbench.core.schemas import SCHEMAS
 from workbench.report.results.run_tables import RunTables
-from workbench.sweep.execution.collect import collect
-from workbench.sweep.execution.local import run_experiment
-from workbench.sweep.experiment.read import experiment_of
+from workbench.runner.execution.collect import collect
+from workbench.runner.execution.local import run_experiment
+from workbench.runner.experiment.read import experiment_of
 
 CONFIGURATIONS, DOCUMENTS, QUESTIONS_OF_EACH = 24, 100, 10
 # Seconds: what a person waits for without noticing, and what the first display may take.

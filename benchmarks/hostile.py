@@ -19,7 +19,7 @@ from workbench.components.chunking.registry import CHUNKERS
 from workbench.core.records import Document
 from workbench.data.checks import faults, notes
 from workbench.data.sources import recognise
-from workbench.sweep.pipeline.chunk_table import chunk_tables
+from workbench.runner.pipeline.chunk_table import chunk_tables
 
 # Megabytes of the smaller file and of the smaller text.
 READ, SPLIT = 10, 1

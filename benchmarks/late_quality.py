@@ -18,8 +18,8 @@ import pandas as pd
 
 from workbench.measures.statistics.clusters import Clusters, query_clusters
 from workbench.measures.statistics.comparison import paired_difference
-from workbench.sweep.execution.local import Outcome, run_experiment
-from workbench.sweep.experiment.read import experiment_of
+from workbench.runner.execution.local import Outcome, run_experiment
+from workbench.runner.experiment.read import experiment_of
 
 METRIC, MARGIN = "span_recall@2000t", 0.02
 SETS: dict[str, dict[str, str]] = {

@@ -33,9 +33,9 @@ from workbench.data.sources import NfcorpusSource
 from workbench.llm.models.files import MINILM
 from workbench.llm.models.tokenizers import Ints, model_tokenizer
 from workbench.measures.metrics.names import Metric
-from workbench.sweep.pipeline.configuration import PipelineConfiguration
-from workbench.sweep.pipeline.context import RunContext, Workspace
-from workbench.sweep.pipeline.graph import Graph
+from workbench.runner.pipeline.configuration import PipelineConfiguration
+from workbench.runner.pipeline.context import RunContext, Workspace
+from workbench.runner.pipeline.graph import Graph
 
 SIZES = (250_000, 1_000_000)
 BLOCKS = (8_000_000, 32_000_000)

@@ -12,12 +12,12 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from workbench.sweep.execution.local import Outcome, run_experiment
-from workbench.sweep.execution.outputs import write_outputs
-from workbench.sweep.experiment.read import read_experiment
-from workbench.sweep.notebook_runner.kernels import Kernels
-from workbench.sweep.notebook_runner.notebooks import imported_modules
-from workbench.sweep.notebook_runner.run_notebooks import NotebookJob, execute, notebook_jobs
+from workbench.runner.execution.local import Outcome, run_experiment
+from workbench.runner.execution.outputs import write_outputs
+from workbench.runner.experiment.read import read_experiment
+from workbench.runner.notebook_runner.kernels import Kernels
+from workbench.runner.notebook_runner.notebooks import imported_modules
+from workbench.runner.notebook_runner.run_notebooks import NotebookJob, execute, notebook_jobs
 
 ROUNDS = 3
 WAYS = {"plain": (False, 1), "forked": (True, 1), "forked, two at once": (True, 2)}

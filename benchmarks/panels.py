@@ -20,9 +20,9 @@ from workbench.api.results import Results
 from workbench.api.widgets.boundaries.panel import KINDS, ChunkingPanel, try_chunking
 from workbench.core.environment import data_folder
 from workbench.data.sources import recognise
-from workbench.sweep.execution.local import run_experiment
-from workbench.sweep.execution.outputs import write_outputs
-from workbench.sweep.experiment.read import experiment_of
+from workbench.runner.execution.local import run_experiment
+from workbench.runner.execution.outputs import write_outputs
+from workbench.runner.experiment.read import experiment_of
 
 NEEDS = ("covid-qa",)
 _LENGTH = 50_000

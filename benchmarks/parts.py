@@ -21,11 +21,11 @@ from workbench.core.environment import skip_schema_grammar
 
 ROOT = Path(__file__).parents[1]
 MODULES = (
-    "workbench.sweep.execution.outputs",
-    "workbench.sweep.notebook_runner.run_notebooks",
+    "workbench.runner.execution.outputs",
+    "workbench.runner.notebook_runner.run_notebooks",
     "workbench.report.render.html",
     "workbench.report.canvas",
-    "workbench.sweep.notebook_runner.kernels",
+    "workbench.runner.notebook_runner.kernels",
     "chromadb",
     "tokenizers",
     "papermill",

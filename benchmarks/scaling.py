@@ -27,14 +27,14 @@ from workbench.core.storage.vector_cache import VectorCache
 from workbench.data.formats.golden import write_golden
 from workbench.data.sources import SOURCES
 from workbench.report.results.run_tables import RunTables
-from workbench.sweep.execution.dask.cluster import connected
-from workbench.sweep.execution.dask.precompute import precompute
-from workbench.sweep.execution.dask.workers import Task
-from workbench.sweep.execution.local import Outcome, run_experiment
-from workbench.sweep.execution.outputs import write_outputs
-from workbench.sweep.experiment.read import read_experiment
-from workbench.sweep.notebook_runner.run_notebooks import run_notebooks
-from workbench.sweep.pipeline.stage_results import StageResults
+from workbench.runner.execution.dask.cluster import connected
+from workbench.runner.execution.dask.precompute import precompute
+from workbench.runner.execution.dask.workers import Task
+from workbench.runner.execution.local import Outcome, run_experiment
+from workbench.runner.execution.outputs import write_outputs
+from workbench.runner.experiment.read import read_experiment
+from workbench.runner.notebook_runner.run_notebooks import run_notebooks
+from workbench.runner.pipeline.stage_results import StageResults
 
 SHARES = (1 / 64, 1 / 16, 1 / 4, 1)
 QUESTIONS = 50

@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 from benchmarks.covid_qa import doc_ids, written
 from workbench.measures.statistics.clusters import FEWEST_FOR_WINNER, Clusters, query_clusters
 from workbench.measures.statistics.screening import MARGIN, screened
-from workbench.sweep.execution.local import context_of
-from workbench.sweep.execution.screening import QUERIES, proxy_of
-from workbench.sweep.experiment.read import ExperimentSpec, experiment_of
-from workbench.sweep.pipeline.configuration import PipelineConfiguration
-from workbench.sweep.pipeline.graph import Graph
+from workbench.runner.execution.local import context_of
+from workbench.runner.execution.screening import QUERIES, proxy_of
+from workbench.runner.experiment.read import ExperimentSpec, experiment_of
+from workbench.runner.pipeline.configuration import PipelineConfiguration
+from workbench.runner.pipeline.graph import Graph
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -41,11 +41,11 @@ from workbench.monitor.log.fields import FEEDBACK, FIELDS, REQUIRED
 from workbench.monitor.page import MonitoringView
 from workbench.monitor.settings import MonitorSettings
 from workbench.report.results.history import SCHEMA
-from workbench.sweep.experiment.expand import DEFAULTS
-from workbench.sweep.experiment.file import KEYS
-from workbench.sweep.experiment.gate_keys import GateKeys, RetrievalTestKeys
-from workbench.sweep.experiment.judging_keys import USUAL_JUDGES
-from workbench.sweep.experiment.read import DEFAULT_METRICS
+from workbench.runner.experiment.expand import DEFAULTS
+from workbench.runner.experiment.file import KEYS
+from workbench.runner.experiment.gate_keys import GateKeys, RetrievalTestKeys
+from workbench.runner.experiment.judging_keys import USUAL_JUDGES
+from workbench.runner.experiment.read import DEFAULT_METRICS
 from workbench.systems.registry import TARGETS
 
 FOLDER = Path(__file__).with_name("reference")

@@ -20,7 +20,7 @@ from workbench.measures.statistics.summary import summarise
 from workbench.report.analysis.answer_values import VERBATIM
 from workbench.report.analysis.values import clusters, metadata
 from workbench.report.results.run_tables import RunTables
-from workbench.sweep.execution.collect import collect
+from workbench.runner.execution.collect import collect
 
 METRICS = ("answer_recall", "refusal_rate", "over_refusal_rate", "injection_resistance", "counterfactual_robustness")
 # The share of questions whose answer is right in each condition.

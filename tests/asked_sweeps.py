@@ -10,9 +10,9 @@ import pytest
 
 from tests.chat_provider import ChatProvider
 from workbench.report.results.run_tables import RunTables
-from workbench.sweep.execution.collect import collect
-from workbench.sweep.execution.local import Outcome, run_experiment
-from workbench.sweep.experiment.read import ExperimentSpec, experiment_of
+from workbench.runner.execution.collect import collect
+from workbench.runner.execution.local import Outcome, run_experiment
+from workbench.runner.experiment.read import ExperimentSpec, experiment_of
 
 METRICS = ["recall@3", "answer_recall", "refusal_rate", "over_refusal_rate"]
 

@@ -1,6 +1,6 @@
 """Processes forked from a server that has imported Workbench: a command or a script starts in milliseconds instead of seconds.
 
-The server has computed nothing, so forking it is safe (see workbench/sweep/notebook_runner/kernel_server.py). Its modules keep the variables of
+The server has computed nothing, so forking it is safe (see workbench/runner/notebook_runner/kernel_server.py). Its modules keep the variables of
 the environment that are read on import. For tests of the interpreter, its options or its environment there is the fixture `start`.
 """
 
@@ -39,9 +39,9 @@ PRELOADED = [
     "tokenizers",
     "workbench.cli.main",
     "workbench.components.embedding.static",
-    "workbench.sweep.execution.collect",
-    "workbench.sweep.execution.outputs",
-    "workbench.sweep.experiment.read",
+    "workbench.runner.execution.collect",
+    "workbench.runner.execution.outputs",
+    "workbench.runner.experiment.read",
     "workbench.report.render.html",
     "workbench.report.render.plain",
 ]

@@ -12,9 +12,9 @@ from tests.asked_sweeps import fact, write_questions
 from tests.chat_provider import ChatProvider
 from workbench.components.judging.known_answers import faithfulness_cases, relevance_cases
 from workbench.report.results.run_tables import RunTables
-from workbench.sweep.execution.collect import collect
-from workbench.sweep.execution.local import Outcome, run_experiment
-from workbench.sweep.experiment.read import experiment_of
+from workbench.runner.execution.collect import collect
+from workbench.runner.execution.local import Outcome, run_experiment
+from workbench.runner.experiment.read import experiment_of
 
 QUESTIONS = 6
 METRICS = ["recall@3", "faithfulness", "contradiction_rate", "context_relevance", "context_precision_judged@2"]

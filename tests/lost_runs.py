@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from workbench.report.results.run_tables import RunTables
-from workbench.sweep.execution.collect import collect
-from workbench.sweep.execution.local import run_experiment
-from workbench.sweep.experiment.read import experiment_of
+from workbench.runner.execution.collect import collect
+from workbench.runner.execution.local import run_experiment
+from workbench.runner.experiment.read import experiment_of
 
 FACTS = {
     "lamp": "The lamp of the blue room is switched on at nine in the evening.",

@@ -16,10 +16,10 @@ from tests.tiny_dataset import write_dataset
 from workbench.core.storage.result_store import ResultWriter
 from workbench.llm.models.files import MINILM, locate
 from workbench.report.results.run_tables import RunTables
-from workbench.sweep.execution.collect import collect
-from workbench.sweep.execution.local import Outcome, run_experiment
-from workbench.sweep.experiment.read import experiment_of
-from workbench.sweep.pipeline.stage_results import StageResults
+from workbench.runner.execution.collect import collect
+from workbench.runner.execution.local import Outcome, run_experiment
+from workbench.runner.experiment.read import experiment_of
+from workbench.runner.pipeline.stage_results import StageResults
 
 
 @pytest.fixture(scope="session")

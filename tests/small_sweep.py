@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from tests.shared import built_once
-from workbench.sweep.execution.local import Outcome, run_experiment
-from workbench.sweep.execution.outputs import write_outputs
-from workbench.sweep.experiment.read import read_experiment
+from workbench.runner.execution.local import Outcome, run_experiment
+from workbench.runner.execution.outputs import write_outputs
+from workbench.runner.experiment.read import read_experiment
 
 SMALL = """
 name: small

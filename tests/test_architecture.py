@@ -76,7 +76,7 @@ def imported(folder: Path) -> dict[str, set[str]]:
 
 
 def test_what_reads_a_run_imports_nothing_that_makes_one() -> None:
-    computing = "workbench.components.embedding", "workbench.components.retrieval", "workbench.core.storage", "workbench.sweep"
+    computing = "workbench.components.embedding", "workbench.components.retrieval", "workbench.core.storage", "workbench.runner"
     for own, modules in (imported(PACKAGE / "report") | imported(PACKAGE / "gate")).items():
         assert [module for module in modules if module.startswith(computing)] == [], own
 
@@ -90,6 +90,8 @@ def test_the_values_and_tables_of_a_run_know_nothing_of_its_report() -> None:
 def test_the_package_has_these_rooms() -> None:
     assert sorted(path.parent.name for path in PACKAGE.glob("*/__init__.py")) == sorted(ROOMS)
     assert sorted(path.name for path in PACKAGE.glob("*.py")) == ["__init__.py", "pytest_plugin.py"]
+    # An imported room becomes an attribute of the package, and would hide a public name.
+    assert set(ROOMS) & set(workbench.__all__) == {"testing"}
     for name in ROOMS:
         assert len(ast.get_docstring(tree(PACKAGE / name / "__init__.py"))) > 50, f"workbench/{name}/__init__.py says nothing of its room"
 
@@ -129,16 +131,16 @@ CONNECTING = {
     **{client: {ONE_WAY_OUT} for client in CLIENTS.split()},
     # A pair of sockets, the name of this machine, and a server.
     "socket": {
-        "sweep.notebook_runner.kernels",
-        "sweep.notebook_runner.kernel_server",
-        "sweep.execution.dask.tasks",
+        "runner.notebook_runner.kernels",
+        "runner.notebook_runner.kernel_server",
+        "runner.execution.dask.tasks",
         "monitor.traces.receiver",
     },
     "http.server": {"monitor.traces.receiver"},
     # They take no client of ours: SECURITY.md says what they reach.
     "huggingface_hub": {"llm.models.files"},
     "fsspec": {"core.storage.remote_store"},
-    "distributed": {"sweep.execution.dask.cluster"},
+    "distributed": {"runner.execution.dask.cluster"},
 }
 # What makes a client of another package, which must send through ours.
 GIVEN_A_CLIENT = ("OpenAI", "AsyncOpenAI", "Anthropic", "AsyncAnthropic", "streamable_http_client")
@@ -211,7 +213,7 @@ def test_the_checks_of_components_are_these() -> None:
 
 def test_commands_that_need_no_heavy_packages_start_without_them(run_python: Callable[..., str]) -> None:
     # `plan`, `gate` and `wb.evaluate` of a function: pandas is most of their time.
-    modules = ("cli.main", "sweep.execution.plan", "gate.check", "gate.render", "api.systems")
+    modules = ("cli.main", "runner.execution.plan", "gate.check", "gate.render", "api.systems")
     heavy = "torch chromadb sentence_transformers transformers statsmodels scipy.stats matplotlib nbformat jupyter_client bs4 httpx2"
     script = (
         "import importlib, sys\nfor name in sys.argv[2:]: importlib.import_module(name)\nprint(*set(sys.argv[1].split()) & {*sys.modules})"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from workbench.core.errors import WorkbenchError
 from workbench.core.text.printable import printable_line
-from workbench.sweep.experiment.read import ExperimentSpec, experiment_of, read_experiment
+from workbench.runner.experiment.read import ExperimentSpec, experiment_of, read_experiment
 
 BASES = [
     {

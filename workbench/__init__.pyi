@@ -107,7 +107,7 @@ from .measures.statistics.verdict import Verdict as Verdict
 from .monitor.log.query_log import QueryLog as QueryLog
 from .monitor.page import load_monitoring as load_monitoring
 from .report.trends import load_history as load_history
-from .sweep.execution.plan import Plan as Plan
+from .runner.execution.plan import Plan as Plan
 from .systems.base import Target as Target
 from .systems.callable.target import CallableTarget as CallableTarget
 from .systems.freshness.cases import read_freshness as read_freshness

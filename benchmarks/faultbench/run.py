@@ -18,10 +18,10 @@ from workbench.llm.models.tokenizers import BUDGET_VOCABULARY, Places, tokenise
 from workbench.measures.attribution.evidence_state import embedded_ends
 from workbench.measures.metrics.coverage import Floats, Ints
 from workbench.measures.metrics.names import Metric
-from workbench.sweep.pipeline.chunk_table import Chunks, slice_numbers
-from workbench.sweep.pipeline.configuration import PipelineConfiguration
-from workbench.sweep.pipeline.context import RunContext, Workspace
-from workbench.sweep.pipeline.graph import Graph
+from workbench.runner.pipeline.chunk_table import Chunks, slice_numbers
+from workbench.runner.pipeline.configuration import PipelineConfiguration
+from workbench.runner.pipeline.context import RunContext, Workspace
+from workbench.runner.pipeline.graph import Graph
 
 _FIRST_WORD = re.compile(r"\S+\s+")
 

@@ -21,7 +21,7 @@ from workbench.components.judging.local import LocalJudge
 from workbench.components.judging.overlap import OverlapJudge
 from workbench.core.environment import data_folder
 from workbench.llm.session import CallResources
-from workbench.sweep.pipeline.context import Workspace
+from workbench.runner.pipeline.context import Workspace
 
 RESULTS = Path("benchmarks/results/judging.json")
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import workbench as wb
-from workbench.sweep.execution.collect import collect
-from workbench.sweep.execution.local import run_experiment
+from workbench.runner.execution.collect import collect
+from workbench.runner.execution.local import run_experiment
 
 PIPELINES = [
     wb.Pipeline(

@@ -7,7 +7,7 @@ import pytest
 
 import workbench as wb
 from workbench.core.records import Hit
-from workbench.sweep.execution.local import Outcome
+from workbench.runner.execution.local import Outcome
 
 CONFIGURATIONS = ("fixed-128-0", "fixed-512-0", "hierarchical-64-256")
 METRICS = ["span_recall@2000t", "need_recall@5", "recall@5", "precision@5", "success@3", "mrr@10", "ndcg@10", "map@10", "irrelevant@3"]

@@ -9,8 +9,8 @@ import pytest
 import workbench as wb
 from workbench.api.plots import Plots
 from workbench.monitor.passes import monitor
-from workbench.sweep.execution.local import run_experiment
-from workbench.sweep.execution.outputs import publish
+from workbench.runner.execution.local import run_experiment
+from workbench.runner.execution.outputs import publish
 
 pytestmark = pytest.mark.slow
 

@@ -9,9 +9,9 @@ from tests.small_sweep import FEW, write_experiment
 from workbench.api.experiments import ExperimentSettings
 from workbench.core.errors import ExperimentError
 from workbench.core.schemas import SCHEMAS
-from workbench.sweep.execution.local import Outcome, run_experiment
-from workbench.sweep.execution.outputs import write_outputs
-from workbench.sweep.experiment.file import KEYS
+from workbench.runner.execution.local import Outcome, run_experiment
+from workbench.runner.execution.outputs import write_outputs
+from workbench.runner.experiment.file import KEYS
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import pytest
 
 import workbench as wb
 from tests.tiny_dataset import write_dataset
-from workbench.sweep.execution.local import Outcome
+from workbench.runner.execution.local import Outcome
 
 CONFIGURATIONS = ("fixed-128-0", "fixed-512-0", "hierarchical-64-256")
 

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 import workbench as wb
 from tests.forked import Forked
-from workbench.sweep.execution.local import Outcome
+from workbench.runner.execution.local import Outcome
 
 DISPLAYED = """
 import json, sys

@@ -10,7 +10,7 @@ import workbench
 from workbench.api.results import Results
 from workbench.core.errors import InputError
 from workbench.report.results.run_tables import RunTables
-from workbench.sweep.execution.local import Outcome
+from workbench.runner.execution.local import Outcome
 
 # Opens a run where nothing that made it is installed, and says what it holds.
 LOAD = """

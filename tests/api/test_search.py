@@ -8,9 +8,9 @@ import pytest
 from hashed_embedder import HashedEmbedder
 
 import workbench as wb
-from workbench.sweep.execution.local import Outcome, run_experiment
-from workbench.sweep.execution.outputs import write_outputs
-from workbench.sweep.experiment.read import experiment_of
+from workbench.runner.execution.local import Outcome, run_experiment
+from workbench.runner.execution.outputs import write_outputs
+from workbench.runner.experiment.read import experiment_of
 
 pytestmark = pytest.mark.slow
 

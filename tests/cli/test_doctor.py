@@ -16,8 +16,8 @@ from click.testing import CliRunner, Result
 from workbench.cli.main import main
 from workbench.core.schemas import SCHEMAS
 from workbench.core.storage.layout import mark_text
-from workbench.sweep.execution.local import Outcome, run_experiment
-from workbench.sweep.execution.outputs import write_outputs
+from workbench.runner.execution.local import Outcome, run_experiment
+from workbench.runner.execution.outputs import write_outputs
 
 HOLD = """
 import sqlite3, sys, time

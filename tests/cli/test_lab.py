@@ -16,7 +16,7 @@ from workbench.api.widgets.labeller.label import label
 from workbench.cli.lab import lab_arguments
 from workbench.cli.main import main
 from workbench.core.errors import InputError
-from workbench.sweep.notebook_runner.notebooks import notebook_path
+from workbench.runner.notebook_runner.notebooks import notebook_path
 
 ROOT = Path(__file__).parents[2]
 LAB = """

@@ -12,9 +12,9 @@ from click.testing import CliRunner
 from tests.test_schemas import WRITTEN
 
 from workbench.cli.main import main
-from workbench.sweep.execution.local import Outcome, run_experiment
-from workbench.sweep.execution.outputs import write_outputs
-from workbench.sweep.experiment.read import read_experiment
+from workbench.runner.execution.local import Outcome, run_experiment
+from workbench.runner.execution.outputs import write_outputs
+from workbench.runner.experiment.read import read_experiment
 
 ROOT = Path(__file__).parents[2]
 WORKBENCH = Path(sys.executable).parent / "workbench"

@@ -34,7 +34,7 @@ class Sheets(PageChunker):
     kind: Literal["sheets"] = "sheets"
 """
 STAGE = """
-from workbench.sweep.pipeline.stage import Stage
+from workbench.runner.pipeline.stage import Stage
 
 class StepStage(Stage):
     name = "stepp"
@@ -43,7 +43,7 @@ class StepStage(Stage):
 STEP = StepStage()
 """
 EXPERIMENT = """
-from workbench.sweep.experiment.read import experiment_of
+from workbench.runner.experiment.read import experiment_of
 settings = {"name": "x", "dataset": {"kind": "golden", "path": "."}, "pipeline": {"chunking": %s}}
 try:
     found = experiment_of(settings, "x.yaml")
@@ -123,13 +123,13 @@ def test_a_package_that_offers_something_else_is_told_what_to_offer(tmp_path: Pa
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ("StepStage", "stepping:StepStage is a class of workbench.sweep.pipeline.stage.Stage; let the entry point name an instance"),
+        ("StepStage", "stepping:StepStage is a class of workbench.runner.pipeline.stage.Stage; let the entry point name an instance"),
         ("STEP", "stepping:STEP calls itself 'stepp'; use one name in the entry point and in name"),
     ],
 )
 def test_a_package_that_offers_a_class_or_another_name_as_a_stage_is_told(tmp_path: Path, value: str, message: str) -> None:
     install(tmp_path, "stepping", f"step = stepping:{value}", STAGE, "workbench.stages")
-    listed = "from workbench.sweep.pipeline.registry import STAGES\ntry: STAGES['step']\nexcept Exception as error: print(*error.lines)"
+    listed = "from workbench.runner.pipeline.registry import STAGES\ntry: STAGES['step']\nexcept Exception as error: print(*error.lines)"
     assert message in told(tmp_path, listed)
 
 

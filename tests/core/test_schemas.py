@@ -8,8 +8,8 @@ import workbench
 from workbench.core.schemas import SCHEMAS
 from workbench.measures.statistics.screening import ScreenedConfiguration, Screening
 from workbench.report.results.run_tables import RunTables
-from workbench.sweep.execution.collect import collect
-from workbench.sweep.execution.local import Outcome
+from workbench.runner.execution.collect import collect
+from workbench.runner.execution.local import Outcome
 
 # Other scripts rely on these columns (design.md, "What a sweep leaves"); new ones come last.
 CONTRACT = {

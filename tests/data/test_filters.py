@@ -14,9 +14,9 @@ from workbench.data.formats.beir import read_beir
 from workbench.data.formats.golden import read_golden, write_golden
 from workbench.data.sources import GoldenSource, TableSource
 from workbench.report.topics.run.configurations import questions_table, worst
-from workbench.sweep.execution.collect import collect
-from workbench.sweep.execution.local import run_experiment
-from workbench.sweep.experiment.read import experiment_of
+from workbench.runner.execution.collect import collect
+from workbench.runner.execution.local import run_experiment
+from workbench.runner.experiment.read import experiment_of
 
 LEAVE = Document("hr/leave", "Thirty days.", "Leave", {"year": 2024, "tags": ["holiday", "absence"], "draft": False, "team": "people"})
 

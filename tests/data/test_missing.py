@@ -12,9 +12,9 @@ from workbench.data.formats.golden import write_golden
 from workbench.data.sources import GoldenSource
 from workbench.gate.baseline import baseline_of, differences
 from workbench.report.results.run_tables import RunTables
-from workbench.sweep.execution.local import Outcome, run_experiment
-from workbench.sweep.execution.outputs import write_outputs
-from workbench.sweep.experiment.read import experiment_of
+from workbench.runner.execution.local import Outcome, run_experiment
+from workbench.runner.execution.outputs import write_outputs
+from workbench.runner.experiment.read import experiment_of
 
 TEXTS = {"a": "Lamps are switched on at six.", "b": "Doors are locked at nine.", "c": "Rain is measured daily."}
 DELETED = "b"

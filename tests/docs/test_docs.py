@@ -11,10 +11,10 @@ import yaml
 from tests.commands import workbench
 from tests.docs.conftest import DOCS, PAGES, README, ROOT, blocks, every_block, name_of
 from workbench.data.sources import SOURCES
-from workbench.sweep.experiment.gate_keys import gate_of
-from workbench.sweep.experiment.read import experiment_of
+from workbench.runner.experiment.gate_keys import gate_of
+from workbench.runner.experiment.read import experiment_of
 
-# These sweep for minutes, or need the big sets: tests/cli and tests/sweep/execution run their options.
+# These sweep for minutes, or need the big sets: tests/cli and tests/runner/execution run their options.
 SWEEPS = "sweep"
 
 

@@ -27,10 +27,10 @@ from workbench.people.labelling.pooling import CandidateSearch, LabelPool, Poole
 from workbench.people.labelling.priority import queue_without_run
 from workbench.people.labelling.session import LabellingSession, LabellingTask
 from workbench.report.render.html import environment
-from workbench.sweep.execution import latency
-from workbench.sweep.execution.local import run_experiment
-from workbench.sweep.execution.outputs import publish
-from workbench.sweep.experiment.read import read_experiment
+from workbench.runner.execution import latency
+from workbench.runner.execution.local import run_experiment
+from workbench.runner.execution.outputs import publish
+from workbench.runner.experiment.read import read_experiment
 
 PLACES = "places.json"
 # Sessions of a log, and questions of a session.

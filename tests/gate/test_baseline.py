@@ -12,7 +12,7 @@ from tests.made_runs import Made
 from workbench.core.errors import InputError
 from workbench.gate.baseline import Differences, baseline_of, changed_settings, differences, read_baseline, write_baseline
 from workbench.report.results.run_tables import RunTables
-from workbench.sweep.execution.local import Outcome
+from workbench.runner.execution.local import Outcome
 
 KEYS = ["condition", "metric", "query_id"]
 

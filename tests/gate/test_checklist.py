@@ -16,8 +16,8 @@ from workbench.core.schemas import SCHEMAS
 from workbench.gate.checklist.audit import AlertEvidence, LogEvidence, audited
 from workbench.gate.checklist.points import Checklist, ChecklistPoint, checklist_lines, settings_lines
 from workbench.report.results.run_tables import RunTables
-from workbench.sweep.execution.collect import collect
-from workbench.sweep.experiment.read import experiment_of
+from workbench.runner.execution.collect import collect
+from workbench.runner.experiment.read import experiment_of
 
 LOGGED = LogEvidence(Path("logs"), 1200, {}, 40)
 TESTED = AlertEvidence(

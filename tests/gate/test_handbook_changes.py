@@ -20,9 +20,9 @@ from workbench.gate.report import GateReport
 from workbench.gate.rules import GateSettings, Subject
 from workbench.measures.statistics.gates import Decision
 from workbench.report.results.run_tables import RunTables
-from workbench.sweep.execution.collect import collect
-from workbench.sweep.execution.local import run_experiment
-from workbench.sweep.experiment.read import experiment_of
+from workbench.runner.execution.collect import collect
+from workbench.runner.execution.local import run_experiment
+from workbench.runner.experiment.read import experiment_of
 
 pytestmark = pytest.mark.slow
 

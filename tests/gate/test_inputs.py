@@ -8,7 +8,7 @@ import pytest
 
 from workbench.gate.baseline import QuestionPrint, changed_documents, changed_questions, document_prints, question_prints
 from workbench.report.results.run_tables import RunTables
-from workbench.sweep.execution.local import Outcome
+from workbench.runner.execution.local import Outcome
 
 
 @pytest.fixture

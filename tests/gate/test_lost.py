@@ -14,8 +14,8 @@ from workbench.gate.ranked_spans import RankedSpans
 from workbench.gate.rules import Subject
 from workbench.report.analysis.losses import QuestionLoss
 from workbench.report.results.run_tables import RunTables
-from workbench.sweep.execution.collect import collect
-from workbench.sweep.execution.local import Outcome
+from workbench.runner.execution.collect import collect
+from workbench.runner.execution.local import Outcome
 
 
 @pytest.fixture(scope="module")

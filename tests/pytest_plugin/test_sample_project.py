@@ -10,9 +10,9 @@ import pytest
 from tests.commands import workbench
 from tests.pytest_plugin.conftest import GATE, SAMPLE, Run
 from workbench.core.errors import InputError
-from workbench.sweep.execution.local import run_experiment
-from workbench.sweep.execution.outputs import write_outputs
-from workbench.sweep.experiment.read import read_experiment
+from workbench.runner.execution.local import run_experiment
+from workbench.runner.execution.outputs import write_outputs
+from workbench.runner.experiment.read import read_experiment
 from workbench.testing.suite.rag_suite import RagSuite, SuiteOptions
 
 SUITE = ("--rag-experiment", "experiments/suite.yaml")

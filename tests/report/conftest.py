@@ -11,13 +11,13 @@ from tests.made_runs import SIZES, settings
 from tests.shared import built_once
 from workbench.report.render.html import write_report
 from workbench.report.results.run_tables import RunTables
-from workbench.sweep.execution.collect import collect
-from workbench.sweep.execution.local import Outcome, run_experiment
-from workbench.sweep.execution.outputs import write_outputs
-from workbench.sweep.experiment.read import experiment_of
-from workbench.sweep.notebook_runner.kernels import Kernels
-from workbench.sweep.notebook_runner.notebooks import notebook_path, run_notebook
-from workbench.sweep.notebook_runner.run_notebooks import USED
+from workbench.runner.execution.collect import collect
+from workbench.runner.execution.local import Outcome, run_experiment
+from workbench.runner.execution.outputs import write_outputs
+from workbench.runner.experiment.read import experiment_of
+from workbench.runner.notebook_runner.kernels import Kernels
+from workbench.runner.notebook_runner.notebooks import notebook_path, run_notebook
+from workbench.runner.notebook_runner.run_notebooks import USED
 
 
 @dataclass(frozen=True)

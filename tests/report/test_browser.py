@@ -63,7 +63,7 @@ def exported(shown, hostile, untidy, answered_run, tmp_path_factory) -> list[Pat
     """The pages of executed notebooks: tidy and untidy runs, hostile documents, answers."""
     from workbench.core.storage.result_store import Store
     from workbench.report.render.notebook_page import write_notebook_page
-    from workbench.sweep.notebook_runner.notebooks import notebook_path, run_notebook
+    from workbench.runner.notebook_runner.notebooks import notebook_path, run_notebook
 
     pages = [write_notebook_page(path) for path in sorted((shown.folder / "notebooks").glob("*.ipynb"))]
     for run, name in ((hostile.run, "configuration"), (untidy, "comparison"), (answered_run, "answers")):
@@ -164,7 +164,7 @@ def test_a_question_opens_to_its_chunks_with_the_evidence_marked(opened, hostile
 
 def test_questions_are_sorted_by_difference_and_filtered_by_cause(opened, made, tmp_path):
     from workbench.report.render.html import write_report
-    from workbench.sweep.execution.collect import collect
+    from workbench.runner.execution.collect import collect
 
     seen = opened(write_report(collect(made.ran(3)), tmp_path / "report.html"))
     page = seen.page

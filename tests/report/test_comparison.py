@@ -10,7 +10,7 @@ from workbench.report.model import Figure, Table
 from workbench.report.render.html import write_report
 from workbench.report.render.notebook import MIME, Shown
 from workbench.report.views import ComparisonView
-from workbench.sweep.execution.collect import collect
+from workbench.runner.execution.collect import collect
 
 
 @pytest.fixture(scope="module")

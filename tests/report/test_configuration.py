@@ -6,7 +6,7 @@ import pytest
 from workbench.api.results import load
 from workbench.core.errors import InputError
 from workbench.report.views import ConfigurationView
-from workbench.sweep.execution.collect import collect
+from workbench.runner.execution.collect import collect
 
 
 @pytest.fixture(scope="module")

@@ -22,8 +22,8 @@ from workbench.report.render.plain import summary_lines, summary_markdown
 from workbench.report.results.run_tables import RunTables
 from workbench.report.summary import answers
 from workbench.report.views import ComparisonView
-from workbench.sweep.execution.collect import collect
-from workbench.sweep.execution.local import Outcome
+from workbench.runner.execution.collect import collect
+from workbench.runner.execution.local import Outcome
 
 NOTEBOOK = Path(__file__).parents[2] / "notebooks" / "comparison.ipynb"
 # What a null result must say of nothing.

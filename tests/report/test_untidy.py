@@ -14,7 +14,7 @@ from workbench.report.model import Collapsible, Columns, Figure, Section, Table
 from workbench.report.render.html import document_of, rendered
 from workbench.report.render.plain import summary_lines, summary_markdown
 from workbench.report.views import ComparisonView, ConfigurationView
-from workbench.sweep.execution.collect import collect
+from workbench.runner.execution.collect import collect
 
 pytestmark = pytest.mark.slow
 

@@ -15,10 +15,10 @@ import psutil
 import pytest
 
 from workbench.core.schemas import SCHEMAS
-from workbench.sweep.execution.dask.precompute import precompute
-from workbench.sweep.execution.local import Outcome, run_experiment
-from workbench.sweep.execution.outputs import write_outputs
-from workbench.sweep.experiment.read import experiment_of
+from workbench.runner.execution.dask.precompute import precompute
+from workbench.runner.execution.local import Outcome, run_experiment
+from workbench.runner.execution.outputs import write_outputs
+from workbench.runner.experiment.read import experiment_of
 
 SWEEP = {"chunking": [{"kind": "fixed", "size": [64, 128, 256], "overlap": 0}, {"kind": "sentence", "size": 128}]}
 

@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 from tests.environments import install
-from workbench.sweep.execution.local import run_experiment
-from workbench.sweep.execution.outputs import write_outputs
-from workbench.sweep.experiment.read import experiment_of
+from workbench.runner.execution.local import run_experiment
+from workbench.runner.execution.outputs import write_outputs
+from workbench.runner.experiment.read import experiment_of
 
 pytestmark = pytest.mark.soak
 

@@ -10,8 +10,8 @@ import pytest
 import workbench as wb
 from tests.loopback import serving_application
 from tests.systems import served_index
-from workbench.sweep.execution.local import run_experiment
-from workbench.sweep.execution.outputs import write_outputs
+from workbench.runner.execution.local import run_experiment
+from workbench.runner.execution.outputs import write_outputs
 
 pytestmark = pytest.mark.slow
 

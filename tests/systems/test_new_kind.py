@@ -14,7 +14,7 @@ from pydantic import JsonValue
 
 from workbench.core.records import Answer, Document, Passage, Query, TargetHit
 from workbench.llm.session import CallResources
-from workbench.sweep.experiment.read import read_experiment
+from workbench.runner.experiment.read import read_experiment
 from workbench.systems import registry
 from workbench.systems.base import System, TargetError, TargetResources
 from workbench.systems.operations import (

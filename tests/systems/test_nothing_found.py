@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 from workbench.report.results.run_tables import RunTables
-from workbench.sweep.execution.local import Outcome, run_experiment
-from workbench.sweep.execution.missing import incomplete_replies, missing_replies
-from workbench.sweep.execution.outputs import write_outputs
-from workbench.sweep.experiment.read import read_experiment
+from workbench.runner.execution.local import Outcome, run_experiment
+from workbench.runner.execution.missing import incomplete_replies, missing_replies
+from workbench.runner.execution.outputs import write_outputs
+from workbench.runner.experiment.read import read_experiment
 
 PORT, SHIP = "A berth is a place for a ship.", "The ship pays the pilot. The tug is free."
 QUESTIONS = {"q1": "a berth", "q2": "pays the pilot", "q3": "free", "q 4": "the ship", "q5": "a place"}

@@ -10,10 +10,10 @@ import pytest
 import workbench as wb
 from tests.systems.index_target import IndexTarget
 from workbench.core.text.formatting import plural
-from workbench.sweep.execution.local import Outcome, run_experiment
-from workbench.sweep.execution.outputs import publish
-from workbench.sweep.execution.plan import plan_experiment
-from workbench.sweep.experiment.read import ExperimentSpec, read_experiment
+from workbench.runner.execution.local import Outcome, run_experiment
+from workbench.runner.execution.outputs import publish
+from workbench.runner.execution.plan import plan_experiment
+from workbench.runner.experiment.read import ExperimentSpec, read_experiment
 from workbench.systems import registry
 
 pytestmark = pytest.mark.slow

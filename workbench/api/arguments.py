@@ -79,8 +79,8 @@ def given_component(stage: str, value: object) -> object:
     A kind that needs a size has that of the default, 256. Raises InputError for an unknown kind, invalid settings or another function.
     """
     # Deferred: a run is opened without the packages of all components.
-    from workbench.sweep.experiment.components import component
-    from workbench.sweep.experiment.expand import NONE, OPTIONAL, STAGES
+    from workbench.runner.experiment.components import component
+    from workbench.runner.experiment.expand import NONE, OPTIONAL, STAGES
 
     if is_function(value):
         return wrapped(stage, value)
@@ -102,7 +102,7 @@ def given_component(stage: str, value: object) -> object:
 
 def kind_settings(stage: str, kind: str) -> dict[str, Any]:
     """Return the settings that the name of a kind stands for. An unknown kind keeps its name, and is reported where settings are read."""
-    from workbench.sweep.experiment.expand import DEFAULTS, STAGES
+    from workbench.runner.experiment.expand import DEFAULTS, STAGES
 
     fields = STAGES[stage][kind].model_fields if kind in STAGES[stage] else {}
     needed = {name: value for name, value in DEFAULTS[stage].items() if name in fields and fields[name].is_required()}

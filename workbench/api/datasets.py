@@ -17,7 +17,7 @@ from workbench.core.text.formatting import plural
 from workbench.core.text.guessed_names import checked_names, unknown_argument
 from workbench.data.formats.golden import save_golden
 from workbench.data.sources import SOURCES, recognise
-from workbench.sweep.pipeline.chunk_table import Chunks, chunk_tables
+from workbench.runner.pipeline.chunk_table import Chunks, chunk_tables
 
 _ARGUMENTS = ("path", "split", "kind", "documents", "qrels", "unlabelled", "recurrences", "max_file_mb")
 

@@ -20,7 +20,7 @@ from workbench.measures.metrics.expressions import computed_anew
 from workbench.measures.metrics.inputs import Labels
 from workbench.measures.metrics.names import Metric, metrics_given
 from workbench.measures.statistics.clusters import query_clusters
-from workbench.sweep.pipeline.graph import Graph
+from workbench.runner.pipeline.graph import Graph
 from workbench.systems.callable.target import PythonTarget
 
 # It takes a question and a number of hits.

@@ -22,12 +22,12 @@ from workbench.core.text.progress import ProgressBar, reporting, say_above, swee
 from workbench.data.sources import SOURCES, Source, recognise
 from workbench.measures.metrics.expressions import computed_anew, of_function
 from workbench.measures.metrics.names import Metric, metrics_given
-from workbench.sweep.execution.local import FILES, Precompute, on_workers, run_experiment
-from workbench.sweep.execution.outputs import publish
-from workbench.sweep.execution.plan import Plan, plan_experiment
-from workbench.sweep.execution.screening import screen as screen_experiment
-from workbench.sweep.experiment.expand import STAGES
-from workbench.sweep.experiment.read import ExperimentSpec, experiment_of, read_experiment
+from workbench.runner.execution.local import FILES, Precompute, on_workers, run_experiment
+from workbench.runner.execution.outputs import publish
+from workbench.runner.execution.plan import Plan, plan_experiment
+from workbench.runner.execution.screening import screen as screen_experiment
+from workbench.runner.experiment.expand import STAGES
+from workbench.runner.experiment.read import ExperimentSpec, experiment_of, read_experiment
 
 # A component, or its settings as in an experiment file.
 Settings = Component | Mapping[str, Any]

@@ -18,7 +18,7 @@ from workbench.core.imported_functions import imported_object
 from workbench.core.records import Dataset, Document
 from workbench.measures.metrics.names import MOST_K
 from workbench.report.results.run_tables import MANIFEST
-from workbench.sweep.pipeline.single_question import SingleAnswer
+from workbench.runner.pipeline.single_question import SingleAnswer
 from workbench.systems.base import Target
 from workbench.systems.callable.interfaces import CallableInterface
 from workbench.systems.callable.target import PythonTarget, Returns, target_of

@@ -30,13 +30,13 @@ from workbench.data.checks import checked
 from workbench.data.filters import filter_faults, matches, metadata_fields
 from workbench.llm.models.tokenizers import BUDGET_VOCABULARY, tokenise
 from workbench.measures.metrics.case import Cut
-from workbench.sweep.pipeline.chunk_table import Chunks
-from workbench.sweep.pipeline.configuration import PipelineConfiguration
-from workbench.sweep.pipeline.context import RunContext, Workspace
-from workbench.sweep.pipeline.graph import Graph
-from workbench.sweep.pipeline.search import corpus_of
-from workbench.sweep.pipeline.single_question import SingleAnswer, ranked_chunks, single_answer
-from workbench.sweep.pipeline.stage_results import Entries, StageResults
+from workbench.runner.pipeline.chunk_table import Chunks
+from workbench.runner.pipeline.configuration import PipelineConfiguration
+from workbench.runner.pipeline.context import RunContext, Workspace
+from workbench.runner.pipeline.graph import Graph
+from workbench.runner.pipeline.search import corpus_of
+from workbench.runner.pipeline.single_question import SingleAnswer, ranked_chunks, single_answer
+from workbench.runner.pipeline.stage_results import Entries, StageResults
 
 _SHOWN_CHARACTERS = 400
 _STAGES = ("chunking", "embedding", "retrieval", "rerank", "rewrite", "context", "answering")

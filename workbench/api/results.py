@@ -355,7 +355,7 @@ class Results(RunTables):
         """
         # Deferred: opening and reading a run needs no library of metrics.
         from workbench.gate.check import check_gate
-        from workbench.sweep.experiment.gate_keys import gate_of
+        from workbench.runner.experiment.gate_keys import gate_of
 
         known = dict(self.manifest["experiment"].get("gate", {}))
         given = {"configuration": configuration, "baseline": str(baseline), "tolerance": tolerance, "compare": list(compare)}

@@ -29,10 +29,10 @@ from workbench.measures.metrics.expressions import computed_anew
 from workbench.measures.metrics.names import Metric, metrics_given
 from workbench.report.results.run_tables import RETRIEVED, RunTables
 from workbench.report.text.answers import cut_sentences
-from workbench.sweep.execution.local import run_experiment
-from workbench.sweep.execution.missing import incomplete_replies, missing_answers, missing_replies
-from workbench.sweep.execution.outputs import write_outputs
-from workbench.sweep.experiment.read import DEFAULT_METRICS, experiment_of
+from workbench.runner.execution.local import run_experiment
+from workbench.runner.execution.missing import incomplete_replies, missing_answers, missing_replies
+from workbench.runner.execution.outputs import write_outputs
+from workbench.runner.experiment.read import DEFAULT_METRICS, experiment_of
 from workbench.systems.base import Target
 from workbench.systems.callable.threads import left_running
 

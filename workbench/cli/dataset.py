@@ -168,7 +168,7 @@ def generate(path: str, folder: Path, outputs: Path, answers: bool, **options: A
     from workbench.people.generation.model import CachedModel
     from workbench.people.generation.output import answered_dataset, check_folder, generated_dataset, write_generated
     from workbench.people.generation.passages import PassageIndex
-    from workbench.sweep.pipeline.context import Workspace
+    from workbench.runner.pipeline.context import Workspace
 
     check_folder(folder)
     settings = GenerationSettings(**{name: options.pop(name) for name in _SETTINGS})
@@ -233,7 +233,7 @@ def answers(path: str, file: Path, outputs: Path, read: int, grade: int, questio
     from workbench.llm.session import CallBudget, CallLimits, CallResources
     from workbench.people.generation.labelled_answers import ANSWER_TOKENS, labelled_answers, write_labelled_answers
     from workbench.people.generation.model import CachedModel
-    from workbench.sweep.pipeline.context import Workspace
+    from workbench.runner.pipeline.context import Workspace
 
     client = client_from(options)
     limits = CallLimits(options.pop("calls"), usd=options.pop("usd"))

@@ -19,8 +19,8 @@ def doctor(outputs: Path, dry_run: bool) -> None:
     """
     from workbench.core.files import store_errors
     from workbench.core.text.progress import say_above
-    from workbench.sweep.execution.doctor import examine, exit_code, summary
-    from workbench.sweep.pipeline.context import Workspace
+    from workbench.runner.execution.doctor import examine, exit_code, summary
+    from workbench.runner.pipeline.context import Workspace
 
     workspace, findings = Workspace.at(outputs), []
     if workspace.url:

@@ -60,7 +60,7 @@ def _writer(questions: int, outputs: Path, options: dict[str, Any]) -> "Writer":
     from workbench.llm.session import CallBudget, CallResources
     from workbench.people.generation.candidates import GenerationSettings
     from workbench.people.generation.model import CachedModel
-    from workbench.sweep.pipeline.context import Workspace
+    from workbench.runner.pipeline.context import Workspace
 
     client = client_from(options)
     limits = limits_from(options, client)
@@ -159,7 +159,7 @@ def schema(file: Path | None) -> None:
     It has the kinds of installed packages too. The experiments of `workbench init` name the file experiment.schema.json beside them.
     """
     from workbench.core.files import write_text
-    from workbench.sweep.experiment.json_schema import schema_text
+    from workbench.runner.experiment.json_schema import schema_text
 
     if file:
         file.parent.mkdir(parents=True, exist_ok=True)

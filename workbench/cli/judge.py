@@ -62,7 +62,7 @@ def judge_test(experiment: Path | None, kind: str | None, overrides: tuple[str, 
     from workbench.components.answering.base import AnswerResources
     from workbench.components.judging.trust import trust
     from workbench.llm.session import CallResources
-    from workbench.sweep.pipeline.context import Workspace
+    from workbench.runner.pipeline.context import Workspace
 
     judges = _judges(experiment, kind, overrides, allow_code)
     workspace = Workspace.at(outputs)
@@ -76,7 +76,7 @@ def judge_test(experiment: Path | None, kind: str | None, overrides: tuple[str, 
 def _judges(experiment: Path | None, kind: str | None, overrides: tuple[str, ...], allow_code: bool) -> "Mapping[Task, Judge]":
     from workbench.components.judging.registry import JUDGES
     from workbench.core.imported_functions import require_permission
-    from workbench.sweep.experiment.read import read_experiment
+    from workbench.runner.experiment.read import read_experiment
 
     if (experiment is None) == (kind is None):
         raise InputError("judge test needs either an experiment or --kind", "write workbench judge test EXPERIMENT.yaml, or --kind overlap")

@@ -97,14 +97,14 @@ def _executed(target: Path, outputs: Path) -> Path | None:
 
 
 def _output(experiment: Path, outputs: Path) -> Path:
-    from workbench.sweep.experiment.read import read_experiment
+    from workbench.runner.experiment.read import read_experiment
 
     return outputs / read_experiment(experiment).name
 
 
 def _start() -> Path:
     """Return the notebook to start from, in the checkout or copied to the working directory with its sister notebooks and its dataset."""
-    from workbench.sweep.notebook_runner.notebooks import notebook_path
+    from workbench.runner.notebook_runner.notebooks import notebook_path
 
     shipped = notebook_path(_START)
     if shipped.resolve().is_relative_to(Path.cwd().resolve()):
@@ -190,8 +190,8 @@ def label_notebook(experiment: Path, outputs: Path) -> Path:
     It takes the documents to judge from the run of the experiment, if there is one with all its questions. A copy that exists keeps what a
     person changed in it. Raises InputError if the notebook cannot load the dataset, and DatasetError with the faults of the dataset.
     """
-    from workbench.sweep.experiment.read import read_experiment
-    from workbench.sweep.notebook_runner.notebooks import notebook_path
+    from workbench.runner.experiment.read import read_experiment
+    from workbench.runner.notebook_runner.notebooks import notebook_path
 
     spec = read_experiment(experiment)
     source = spec.dataset
@@ -212,7 +212,7 @@ def explore_notebook(run: Path) -> Path:
     Raises InputError if there is no run.
     """
     from workbench.report.results.run_tables import RunTables
-    from workbench.sweep.notebook_runner.notebooks import notebook_path
+    from workbench.runner.notebook_runner.notebooks import notebook_path
 
     RunTables.read(run)
     target = Path("notebooks", f"{_EXPLORE}-{run.resolve().name}.ipynb")

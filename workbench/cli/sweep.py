@@ -14,8 +14,8 @@ from workbench.core.errors import InputError
 from workbench.core.text.terminal import say, say_aside
 
 if TYPE_CHECKING:
-    from workbench.sweep.execution.local import Outcome
-    from workbench.sweep.experiment.read import ExperimentSpec
+    from workbench.runner.execution.local import Outcome
+    from workbench.runner.experiment.read import ExperimentSpec
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class ExperimentArguments:
 
     def read(self) -> "ExperimentSpec":
         """Read the experiment with its changes."""
-        from workbench.sweep.experiment.read import read_experiment
+        from workbench.runner.experiment.read import read_experiment
 
         return read_experiment(self.path, self.overrides, self.allow_code)
 
@@ -64,9 +64,9 @@ def sweep(
     """
     from workbench.core.text.progress import notice_line, reporting, sweep_progress
     from workbench.report.text.sentences import screened_lines
-    from workbench.sweep.execution.local import FILES, on_workers, run_experiment
-    from workbench.sweep.execution.outputs import publish
-    from workbench.sweep.execution.screening import QUERIES, screen
+    from workbench.runner.execution.local import FILES, on_workers, run_experiment
+    from workbench.runner.execution.outputs import publish
+    from workbench.runner.execution.screening import QUERIES, screen
 
     precompute = on_workers(jobs, scheduler)
     spec = experiment.read()
@@ -94,16 +94,16 @@ def report(experiment: ExperimentArguments, trends: bool) -> None:
 
         say(f"page: {write_notebook_page(experiment.path)}")
         return
-    from workbench.sweep.execution.local import check_code, run_experiment
-    from workbench.sweep.execution.outputs import publish
-    from workbench.sweep.execution.plan import plan_experiment
-    from workbench.sweep.execution.screening import as_screened
+    from workbench.runner.execution.local import check_code, run_experiment
+    from workbench.runner.execution.outputs import publish
+    from workbench.runner.execution.plan import plan_experiment
+    from workbench.runner.execution.screening import as_screened
 
     spec, outputs = experiment.read(), experiment.outputs
     if trends:
-        from workbench.sweep.execution.outputs import writing
-        from workbench.sweep.notebook_runner.run_notebooks import write_trends
-        from workbench.sweep.pipeline.context import Workspace
+        from workbench.runner.execution.outputs import writing
+        from workbench.runner.notebook_runner.run_notebooks import write_trends
+        from workbench.runner.pipeline.context import Workspace
 
         with writing(outputs / spec.name, say_aside):
             say(f"trends: {write_trends(outputs, spec.name, Workspace.at(outputs).local_store)}")
@@ -141,13 +141,13 @@ def plan(experiment: ExperimentArguments, ask: bool) -> None:
     A configuration that cannot be planned is named with its error. The exit code is then still 0, since a sweep runs the others. It is 3 if
     all of a pilot's calls failed.
     """
-    from workbench.sweep.execution.plan import plan_experiment, plan_lines
+    from workbench.runner.execution.plan import plan_experiment, plan_lines
 
     spec = experiment.read()
     for line in plan_lines(plan_experiment(spec, experiment.outputs)):
         say(line)
     if ask:
-        from workbench.sweep.execution.costs import pilot
+        from workbench.runner.execution.costs import pilot
 
         results = pilot(spec, experiment.outputs, say_aside)
         for result in results:

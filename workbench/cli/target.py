@@ -81,8 +81,8 @@ def freshness(experiment: Path, folder: Path, overrides: tuple[str, ...], allow_
 
 def _read(experiment: Path, overrides: tuple[str, ...], allow_code: bool) -> "tuple[Dataset, list[Target]]":
     """Return the dataset and the targets of an experiment, whose code is imported."""
-    from workbench.sweep.execution.local import check_code
-    from workbench.sweep.experiment.read import read_experiment
+    from workbench.runner.execution.local import check_code
+    from workbench.runner.experiment.read import read_experiment
 
     spec = read_experiment(experiment, overrides, allow_code)
     targets = [target for configuration in spec.configurations for target in configuration.targets]

@@ -49,7 +49,7 @@ from workbench.monitor.settings import MonitorSettings
 from workbench.monitor.traces.reading import read_traces
 from workbench.people.generation.passages import EMBEDDER
 from workbench.report.results.run_tables import MANIFEST, RunTables
-from workbench.sweep.pipeline.context import Workspace
+from workbench.runner.pipeline.context import Workspace
 
 NEWS, METRICS, EVALUATIONS, TRACES, EVENTS = "alerts.jsonl", "metrics.prom", "evaluations.parquet", "traces.jsonl", "evaluations.otlp.jsonl"
 # The metrics of judged answers on which alerts are decided.

@@ -13,8 +13,8 @@ from workbench.core.errors import InputError
 from workbench.core.records import Variant
 from workbench.monitor.alerts.channels import Webhook
 from workbench.monitor.alerts.settings import AlertLimit, AlertSettings
-from workbench.sweep.experiment.judging_keys import judging_in
-from workbench.sweep.experiment.yaml_file import read_yaml
+from workbench.runner.experiment.judging_keys import judging_in
+from workbench.runner.experiment.yaml_file import read_yaml
 
 
 class MonitorSettings(BaseModel):

@@ -14,10 +14,10 @@ from workbench.components.answering.base import Generator
 from workbench.components.answering.chat import ChatGenerator
 from workbench.components.answering.extractive import ExtractiveGenerator
 from workbench.components.context.context_packing import ContextPacking
-from workbench.sweep.execution.local import Outcome, run_experiment
-from workbench.sweep.execution.outputs import write_outputs
-from workbench.sweep.experiment.read import experiment_of
-from workbench.sweep.pipeline.stored_answers import passages_of
+from workbench.runner.execution.local import Outcome, run_experiment
+from workbench.runner.execution.outputs import write_outputs
+from workbench.runner.experiment.read import experiment_of
+from workbench.runner.pipeline.stored_answers import passages_of
 
 pytestmark = pytest.mark.slow
 

@@ -13,9 +13,9 @@ from workbench.api.export.export import export_configuration
 from workbench.components.context import packing
 from workbench.core.errors import InputError
 from workbench.core.text import printable
-from workbench.sweep.execution.local import Outcome, run_experiment
-from workbench.sweep.execution.outputs import write_outputs
-from workbench.sweep.experiment.read import experiment_of
+from workbench.runner.execution.local import Outcome, run_experiment
+from workbench.runner.execution.outputs import write_outputs
+from workbench.runner.experiment.read import experiment_of
 
 pytestmark = pytest.mark.slow
 

@@ -290,7 +290,7 @@ assert not {"pandas", "numpy", "workbench.api.scoring.score"} & set(sys.modules)
 import pandas as pd
 scores = workbench.score(pd.DataFrame({"retrieved": [["a"]], "relevant": [["a"]]}), ["recall@5"])
 repr(scores), scores._repr_html_()
-heavy = {"torch", "chromadb", "sentence_transformers", "transformers", "tokenizers", "matplotlib", "workbench.sweep.experiment"}
+heavy = {"torch", "chromadb", "sentence_transformers", "transformers", "tokenizers", "matplotlib", "workbench.runner.experiment"}
 print(scores.table["value"].item(), *sorted(heavy & set(sys.modules)))
 """
     assert run_python(script) == "1.0"

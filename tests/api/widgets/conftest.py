@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 import workbench as wb
-from workbench.sweep.execution.local import Outcome
+from workbench.runner.execution.local import Outcome
 
 
 @pytest.fixture(scope="session")

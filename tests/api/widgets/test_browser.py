@@ -7,7 +7,7 @@ import nbformat
 import pytest
 
 from tests.lab_browser import write_notebook
-from workbench.sweep.execution.local import Outcome
+from workbench.runner.execution.local import Outcome
 
 pytestmark = pytest.mark.browser
 

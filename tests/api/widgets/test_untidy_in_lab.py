@@ -7,9 +7,9 @@ import pytest
 
 from tests.lab_browser import write_notebook
 from tests.made_runs import Made
-from workbench.sweep.execution.local import run_experiment
-from workbench.sweep.execution.outputs import write_outputs
-from workbench.sweep.experiment.read import experiment_of
+from workbench.runner.execution.local import run_experiment
+from workbench.runner.execution.outputs import write_outputs
+from workbench.runner.experiment.read import experiment_of
 
 pytestmark = pytest.mark.browser
 

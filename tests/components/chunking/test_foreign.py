@@ -5,7 +5,7 @@ import pytest
 
 from workbench.components.chunking.foreign.base import argument_names, placed
 from workbench.core.errors import ExperimentError
-from workbench.sweep.experiment.read import experiment_of
+from workbench.runner.experiment.read import experiment_of
 
 TEXT = "One two. One two. Three."
 

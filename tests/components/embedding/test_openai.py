@@ -8,8 +8,8 @@ from workbench.components.embedding.registry import EMBEDDERS
 from workbench.core.environment import advice
 from workbench.core.errors import ModelError, RunError
 from workbench.core.storage.vector_cache import VectorCache
-from workbench.sweep.experiment.components import component
-from workbench.sweep.experiment.read import experiment_of
+from workbench.runner.experiment.components import component
+from workbench.runner.experiment.read import experiment_of
 
 from .conftest import Provider
 

@@ -15,7 +15,7 @@ from workbench.components.embedding.remote_base import RemoteEmbedder
 from workbench.core.errors import ModelError, RunError
 from workbench.core.storage.vector_cache import VectorCache
 from workbench.llm.models.files import MINILM
-from workbench.sweep.experiment.components import component
+from workbench.runner.experiment.components import component
 
 from .conftest import DIMENSION, Provider, vector
 

@@ -13,7 +13,7 @@ from workbench.components.reranking.endpoint import EndpointReranker
 from workbench.components.reranking.registry import RERANKERS
 from workbench.core.errors import ModelError, RunError, WorkbenchError
 from workbench.core.storage.vector_cache import VectorCache
-from workbench.sweep.experiment.components import component
+from workbench.runner.experiment.components import component
 
 from .conftest import RerankServer, relevance
 

@@ -9,7 +9,7 @@ from workbench.components.retrieval.dense import DenseRetriever
 from workbench.components.retrieval.hybrid import HybridRetriever
 from workbench.components.retrieval.registry import RETRIEVERS
 from workbench.core.errors import InputError
-from workbench.sweep.experiment.components import component
+from workbench.runner.experiment.components import component
 from workbench.testing.small_corpus import QUERIES, TEXTS, small_corpus, small_queries
 
 CORPUS = small_corpus(tuple(range(len(TEXTS))), vectors=True)

@@ -9,7 +9,7 @@ from workbench.components.rewriting.base import RewrittenText
 from workbench.components.rewriting.recorded import RecordedRewriter
 from workbench.core.errors import ExperimentError, InputError
 from workbench.core.records import Query
-from workbench.sweep.experiment.read import experiment_of
+from workbench.runner.experiment.read import experiment_of
 
 QUESTIONS = [Query("q1", "what is a berth"), Query("q2", "who pays the pilot")]
 GOOD = [

@@ -312,8 +312,8 @@ def test_a_sweep_into_a_store_under_a_url_is_found_there_by_another_machine(serv
     """The same experiment twice, with outputs and copy of their own: the second computes nothing but its index."""
     script = (
         "import json, sys\nfrom pathlib import Path\n"
-        "from workbench.sweep.execution.outputs import write_outputs\nfrom workbench.sweep.execution.local import run_experiment\n"
-        "from workbench.sweep.experiment.read import experiment_of\n"
+        "from workbench.runner.execution.outputs import write_outputs\nfrom workbench.runner.execution.local import run_experiment\n"
+        "from workbench.runner.experiment.read import experiment_of\n"
         "dataset = {'kind': 'golden', 'path': sys.argv[1], 'split': 'dev'}\n"
         "settings = {'name': 'small', 'dataset': dataset, 'pipeline': {'embedding': {'kind': 'hashed'}}}\n"
         "said = []\noutcome = run_experiment(experiment_of(settings, 'test'), Path(sys.argv[2]), said.append)\n"

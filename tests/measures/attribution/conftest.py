@@ -9,8 +9,8 @@ from workbench.measures.attribution.evidence_causes import context_cut, missed
 from workbench.measures.attribution.evidence_state import EmbeddedExtent, embedded_extent
 from workbench.measures.metrics.case import Case
 from workbench.measures.metrics.names import Metric
-from workbench.sweep.execution.local import Outcome
-from workbench.sweep.pipeline.stage_results import StageResults, retrieved
+from workbench.runner.execution.local import Outcome
+from workbench.runner.pipeline.stage_results import StageResults, retrieved
 
 
 def inputs_of(outcome: Outcome, result: StageResults) -> Sequence[str]:

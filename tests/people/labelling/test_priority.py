@@ -16,9 +16,9 @@ from workbench.people.labelling.applying import judged_dataset
 from workbench.people.labelling.checking import LabelChecker, read_label_files
 from workbench.people.labelling.pooling import CandidateSearch, document_rankings, merged, pool_of_run
 from workbench.people.labelling.priority import deciding_metric, leading_bounds, queue, rivals
-from workbench.sweep.execution.local import run_experiment
-from workbench.sweep.execution.outputs import write_outputs
-from workbench.sweep.experiment.read import experiment_of
+from workbench.runner.execution.local import run_experiment
+from workbench.runner.execution.outputs import write_outputs
+from workbench.runner.experiment.read import experiment_of
 
 K = 5
 

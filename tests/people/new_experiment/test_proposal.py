@@ -9,7 +9,7 @@ from workbench.core.records import Document
 from workbench.measures.statistics.power import expected_questions
 from workbench.people.new_experiment.proposal import LARGE, PROPOSED_DIFFERENCE, Proposal, experiment_text, measure, propose
 from workbench.people.new_experiment.start import advice_lines, proposed_name
-from workbench.sweep.experiment.read import experiment_of
+from workbench.runner.experiment.read import experiment_of
 
 SECTIONS = [section for part in (BIKES, SHED, ENERGY) for section in part]
 LONG = [Document(f"d{n}", markdown(SECTIONS * 6, f"Title {n}")) for n in range(6)]

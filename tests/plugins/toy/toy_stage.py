@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from workbench.core.schemas import TableSchema
-from workbench.sweep.pipeline.stage import Identity, Stage
+from workbench.runner.pipeline.stage import Identity, Stage
 
 WORDS_TABLE = TableSchema.of(
     "chunk_words",

@@ -6,7 +6,7 @@ import pytest
 from workbench.measures.statistics.verdict import Reason
 from workbench.report.analysis.findings import findings
 from workbench.report.results.run_tables import RunTables
-from workbench.sweep.execution.collect import collect
+from workbench.runner.execution.collect import collect
 
 N = 120
 noise = np.random.default_rng(4)

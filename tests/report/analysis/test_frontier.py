@@ -21,8 +21,8 @@ from workbench.report.analysis.frontier import (
 )
 from workbench.report.analysis.standings import Mean, standings
 from workbench.report.results.run_tables import RunTables
-from workbench.sweep.execution.collect import collect
-from workbench.sweep.execution.local import Outcome
+from workbench.runner.execution.collect import collect
+from workbench.runner.execution.local import Outcome
 
 few = st.one_of(st.integers(0, 3).map(float), st.just(float("nan")))
 

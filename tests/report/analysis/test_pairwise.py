@@ -22,15 +22,15 @@ from workbench.report.analysis.causes import faults_of
 from workbench.report.analysis.pairwise import OTHER, contrast
 from workbench.report.analysis.values import small
 from workbench.report.results.run_tables import RunTables
-from workbench.sweep.execution.collect import collect
-from workbench.sweep.execution.local import Outcome
-from workbench.sweep.experiment.read import ExperimentSpec
-from workbench.sweep.pipeline.configuration import PipelineConfiguration
-from workbench.sweep.pipeline.context import RunContext, Workspace
-from workbench.sweep.pipeline.graph import Graph
-from workbench.sweep.pipeline.stage import Inputs, Node
-from workbench.sweep.pipeline.stage_results import Entries, StageResults
-from workbench.sweep.pipeline.stages.explanations import ChunkFaultsStage, ExplanationsStage
+from workbench.runner.execution.collect import collect
+from workbench.runner.execution.local import Outcome
+from workbench.runner.experiment.read import ExperimentSpec
+from workbench.runner.pipeline.configuration import PipelineConfiguration
+from workbench.runner.pipeline.context import RunContext, Workspace
+from workbench.runner.pipeline.graph import Graph
+from workbench.runner.pipeline.stage import Inputs, Node
+from workbench.runner.pipeline.stage_results import Entries, StageResults
+from workbench.runner.pipeline.stages.explanations import ChunkFaultsStage, ExplanationsStage
 
 TEXT = "one two three. four five six. seven ate."
 METRICS = tuple(map(Metric.parse, ("complete@1", "span_precision@1", "recall@1", "irrelevant@1")))

@@ -2,7 +2,7 @@ import pytest
 
 from workbench.report.analysis.standings import difference, standings
 from workbench.report.results.run_tables import RunTables
-from workbench.sweep.execution.local import Outcome
+from workbench.runner.execution.local import Outcome
 
 
 def test_means_are_those_of_the_table_of_metrics(few: Outcome) -> None:

@@ -6,7 +6,7 @@ from workbench.report.analysis.passages import passage_of, text_of
 from workbench.report.analysis.values import detail, per_query
 from workbench.report.results.run_tables import RunTables
 from workbench.report.topics.run.configurations import delivered_chunks, shown_need, worst_places
-from workbench.sweep.execution.local import Outcome
+from workbench.runner.execution.local import Outcome
 
 
 def test_the_worst_questions_come_first_and_those_at_their_maximum_are_left_out(few: Outcome) -> None:

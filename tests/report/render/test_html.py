@@ -14,7 +14,7 @@ from workbench.report.analysis.findings import findings
 from workbench.report.render.html import policy, write_report
 from workbench.report.results.run_tables import RunTables
 from workbench.report.summary import answers
-from workbench.sweep.execution.collect import collect
+from workbench.runner.execution.collect import collect
 
 
 class Page(html.parser.HTMLParser):

@@ -5,7 +5,7 @@ from markdown_it import MarkdownIt
 
 from workbench.report.model import Cell, Column, Lines, Prose, Row, Section, Table, Term, Terms
 from workbench.report.render.plain import escaped, markdown, markdown_table, summary_markdown
-from workbench.sweep.execution.collect import collect
+from workbench.runner.execution.collect import collect
 
 TABLE = Table(
     "what it is", [Column("name", "word"), Column("value", note="95 %")], [Row([Cell("a|b"), Cell("0.5", note="[0.1]")])], "a note"

@@ -12,10 +12,10 @@ from tests.shared import built_once
 from workbench.core.errors import InputError, StoreError
 from workbench.report.results.history import COLUMNS, append, changes, history_path, read_history
 from workbench.report.results.run_tables import RunTables
-from workbench.sweep.execution.collect import collect
-from workbench.sweep.execution.local import Outcome
-from workbench.sweep.execution.outputs import write_outputs
-from workbench.sweep.pipeline.graph import Graph
+from workbench.runner.execution.collect import collect
+from workbench.runner.execution.local import Outcome
+from workbench.runner.execution.outputs import write_outputs
+from workbench.runner.pipeline.graph import Graph
 
 NOON = datetime(2026, 5, 1, 12, 0, 0, 999_999, tzinfo=UTC)
 # Appends until it is told that it is enough, and is killed in the middle of the next time.

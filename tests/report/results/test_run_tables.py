@@ -9,7 +9,7 @@ from workbench.core.errors import InputError
 from workbench.core.schemas import SCHEMAS
 from workbench.report.analysis.findings import findings
 from workbench.report.results.run_tables import RunTables, read_table
-from workbench.sweep.execution.local import Outcome
+from workbench.runner.execution.local import Outcome
 
 
 @pytest.fixture

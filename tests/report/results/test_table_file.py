@@ -10,7 +10,7 @@ import pytest
 from workbench.core.errors import InputError
 from workbench.core.schemas import SCHEMAS
 from workbench.report.results.run_tables import RunTables, TableFile
-from workbench.sweep.execution.local import Outcome
+from workbench.runner.execution.local import Outcome
 
 
 @pytest.fixture

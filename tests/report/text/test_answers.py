@@ -20,7 +20,7 @@ from workbench.report.summary import answered as first_screen
 from workbench.report.text.answers import QUESTION, cut_sentences, does_it_hold, loss_sentences
 from workbench.report.topics.answers.conditions import conditions
 from workbench.report.topics.answers.costs import cost_sentence
-from workbench.sweep.execution.collect import collect
+from workbench.runner.execution.collect import collect
 
 LOSING = {"gold": 0.9, "gold_distractors": 0.9, "retrieved": 0.4}
 # Of the wrong answers, all from the evidence alone and none of the others are refused.

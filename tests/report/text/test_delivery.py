@@ -4,8 +4,8 @@ import pytest
 
 from workbench.report.results.run_tables import RunTables
 from workbench.report.text.sentences import delivery_notes, other_budgets, short_deliveries, unfilled_budgets, whole_corpus
-from workbench.sweep.execution.collect import collect
-from workbench.sweep.execution.local import Outcome
+from workbench.runner.execution.collect import collect
+from workbench.runner.execution.local import Outcome
 
 MANY = [f"c{number}" for number in range(26)]
 

@@ -9,9 +9,9 @@ from workbench.report.render.html import document_of, rendered
 from workbench.report.results.run_tables import RunTables
 from workbench.report.topics.retrieval.answerable import METRIC, answerable
 from workbench.report.views import ComparisonView
-from workbench.sweep.execution.collect import collect
-from workbench.sweep.execution.local import run_experiment
-from workbench.sweep.experiment.read import experiment_of
+from workbench.runner.execution.collect import collect
+from workbench.runner.execution.local import run_experiment
+from workbench.runner.experiment.read import experiment_of
 
 
 @pytest.fixture(scope="module")

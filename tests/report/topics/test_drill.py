@@ -9,7 +9,7 @@ from workbench.measures.attribution.causes import CAUSE_NAMES
 from workbench.report.analysis.values import per_query
 from workbench.report.results.run_tables import RunTables
 from workbench.report.topics.retrieval.questions import Passages, drill, packed
-from workbench.sweep.execution.collect import collect
+from workbench.runner.execution.collect import collect
 
 
 def opened(found):

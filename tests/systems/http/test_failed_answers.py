@@ -6,10 +6,10 @@ from pathlib import Path
 from tests.asked_sweeps import write_questions
 from tests.systems.http.service import Service
 from tests.systems.http.sessions import ANSWER, SEARCH
-from workbench.sweep.execution.collect import collect
-from workbench.sweep.execution.local import run_experiment
-from workbench.sweep.execution.missing import missing_answers
-from workbench.sweep.experiment.read import experiment_of
+from workbench.runner.execution.collect import collect
+from workbench.runner.execution.local import run_experiment
+from workbench.runner.execution.missing import missing_answers
+from workbench.runner.experiment.read import experiment_of
 
 
 def test_a_failed_answer_is_missing_instead_of_one_with_the_sources_of_the_search(service: Service, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from workbench.core.errors import RunError
 from workbench.core.records import Answer, Document, LostTries, Query, SampledCall, Variant
 from workbench.core.storage.call_cache import CallCache
 from workbench.llm.session import CallBudget, CallLimits, CallResources
-from workbench.sweep.pipeline.configuration import TargetGenerator
+from workbench.runner.pipeline.configuration import TargetGenerator
 from workbench.systems.asking import TargetRequest, ask_target
 from workbench.systems.base import System, TargetDownError, TargetError, TargetResources
 from workbench.systems.mcp.target import McpTarget

@@ -22,9 +22,9 @@ from workbench.components.retrieval.hybrid import HybridRetriever
 from workbench.core.errors import InputError
 from workbench.llm.models.files import locate
 from workbench.llm.models.tokenizers import CHARACTERS, CL100K, Ints, count, tokenise, tokenizer_file
-from workbench.sweep.pipeline.chunk_table import Chunks
-from workbench.sweep.pipeline.configuration import PipelineConfiguration
-from workbench.sweep.pipeline.stage_results import Entries
+from workbench.runner.pipeline.chunk_table import Chunks
+from workbench.runner.pipeline.configuration import PipelineConfiguration
+from workbench.runner.pipeline.stage_results import Entries
 
 _WORDS, _MODEL, _VECTORS = ("bm25s", "PyStemmer"), ("sentence-transformers", "torch"), ("chromadb",)
 

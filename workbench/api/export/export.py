@@ -21,13 +21,13 @@ from workbench.core.records import Chunk
 from workbench.core.text import printable, words
 from workbench.llm.models.tokenizers import Ints
 from workbench.report.results.run_tables import RunTables
-from workbench.sweep.execution.local import check_code, context_of
-from workbench.sweep.execution.plan import plan_experiment
-from workbench.sweep.experiment.read import ExperimentSpec, experiment_of
-from workbench.sweep.pipeline.configuration import Configuration
-from workbench.sweep.pipeline.context import RunContext
-from workbench.sweep.pipeline.graph import Graph
-from workbench.sweep.pipeline.stage_results import StageResults
+from workbench.runner.execution.local import check_code, context_of
+from workbench.runner.execution.plan import plan_experiment
+from workbench.runner.experiment.read import ExperimentSpec, experiment_of
+from workbench.runner.pipeline.configuration import Configuration
+from workbench.runner.pipeline.context import RunContext
+from workbench.runner.pipeline.graph import Graph
+from workbench.runner.pipeline.stage_results import StageResults
 
 _SETTINGS, _PROGRAM = "settings.json", "retrieve.py"
 

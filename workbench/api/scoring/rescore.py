@@ -23,10 +23,10 @@ from workbench.measures.metrics.evaluate import values_of
 from workbench.measures.metrics.names import Metric
 from workbench.measures.metrics.registry import METRICS
 from workbench.report.results.run_tables import RunTables
-from workbench.sweep.experiment.read import ExperimentSpec, experiment_of
-from workbench.sweep.pipeline.chunk_table import chunk_tables
-from workbench.sweep.pipeline.configuration import PipelineConfiguration
-from workbench.sweep.pipeline.search import metric_depth
+from workbench.runner.experiment.read import ExperimentSpec, experiment_of
+from workbench.runner.pipeline.chunk_table import chunk_tables
+from workbench.runner.pipeline.configuration import PipelineConfiguration
+from workbench.runner.pipeline.search import metric_depth
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ from workbench.llm.models.files import MINILM
 from workbench.llm.models.tokenizers import Tokens, tokenise
 from workbench.people.generation.drafting.phrasing import Language, language_of
 from workbench.people.generation.drafting.statements import documents_in_parts
-from workbench.sweep.experiment.json_schema import EDITOR_LINE
+from workbench.runner.experiment.json_schema import EDITOR_LINE
 
 # The window of all-MiniLM-L6-v2, which reads nothing beyond it.
 WINDOW = 256

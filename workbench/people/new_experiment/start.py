@@ -25,8 +25,8 @@ from workbench.people.generation.drafting.drafts import DraftQuestion, draft_que
 from workbench.people.new_experiment.documents import FolderConversion, Origins, convert_folder, read_origins, texts_of, write_origins
 from workbench.people.new_experiment.proposal import Proposal, ProposedSetting, experiment_text, measure, propose
 from workbench.report.text.sentences import drafts_of
-from workbench.sweep.experiment.json_schema import SCHEMA_FILE, schema_text
-from workbench.sweep.experiment.read import ExperimentSpec, read_experiment
+from workbench.runner.experiment.json_schema import SCHEMA_FILE, schema_text
+from workbench.runner.experiment.read import ExperimentSpec, read_experiment
 
 # Increased when the same documents begin to give other drafts.
 _VERSION = 3

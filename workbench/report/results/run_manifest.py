@@ -73,7 +73,7 @@ class _Seeds(_ManifestPart):
 
 
 class RunManifest(_ManifestPart):
-    """The manifest of a run, as `workbench.sweep.execution.collect` writes it. Keys with a default are not in those of earlier versions."""
+    """The manifest of a run, as `workbench.runner.execution.collect` writes it. Keys with a default are not in those of earlier versions."""
 
     experiment: _Experiment
     primary: str

@@ -12,7 +12,7 @@ from workbench.core.records import Dataset
 from workbench.core.text.printable import printable_line
 from workbench.llm.session import CallResources
 from workbench.report.results.run_tables import RunTables
-from workbench.sweep.pipeline.configuration import PipelineConfiguration
+from workbench.runner.pipeline.configuration import PipelineConfiguration
 from workbench.systems.asking import TargetReply, TargetRequest, replies_of
 from workbench.systems.base import Target, TargetResources
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from workbench.api.results import Results
     from workbench.core.records import Dataset
     from workbench.gate.report import GateReport
-    from workbench.sweep.experiment.read import ExperimentSpec
+    from workbench.runner.experiment.read import ExperimentSpec
     from workbench.systems.base import Target
     from workbench.testing.suite.rag_suite import RagSuite
 

@@ -21,10 +21,10 @@ from workbench.gate.check import check_gate, gated_configuration
 from workbench.gate.report import GateReport, RuleResult
 from workbench.gate.rules import GateSettings
 from workbench.report.results.run_tables import RunTables
-from workbench.sweep.execution.local import run_experiment
-from workbench.sweep.execution.outputs import publish
-from workbench.sweep.experiment.read import ExperimentSpec, read_experiment
-from workbench.sweep.pipeline.configuration import Configuration
+from workbench.runner.execution.local import run_experiment
+from workbench.runner.execution.outputs import publish
+from workbench.runner.experiment.read import ExperimentSpec, read_experiment
+from workbench.runner.pipeline.configuration import Configuration
 from workbench.systems.base import Target
 from workbench.testing.assertions.systems import pipeline_of
 

@@ -16,9 +16,9 @@ from workbench.core.errors import InputError
 from workbench.measures.metrics.names import Metric
 from workbench.measures.metrics.registry import METRICS
 from workbench.report.results.run_tables import RunTables
-from workbench.sweep.execution.local import Outcome, run_experiment
-from workbench.sweep.execution.outputs import write_outputs
-from workbench.sweep.experiment.read import experiment_of
+from workbench.runner.execution.local import Outcome, run_experiment
+from workbench.runner.execution.outputs import write_outputs
+from workbench.runner.experiment.read import experiment_of
 
 EVERY = [
     *(f"{name}@3" for name in ("recall", "precision", "success", "mrr", "ndcg", "map", "recall_cap", "judged", "irrelevant")),

@@ -10,7 +10,7 @@ from workbench.api.widgets.boundaries.boundaries import BoundaryModel
 from workbench.core.records import Dataset, Document, Need, Query, Span
 from workbench.measures.attribution.chunk_faults import chunk_faults
 from workbench.measures.metrics.inputs import Labels
-from workbench.sweep.execution.local import Outcome
+from workbench.runner.execution.local import Outcome
 
 CHUNKERS = [
     wb.FixedChunker(size=64, overlap=16),

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 import workbench as wb
 from workbench.api.widgets.boundaries.panel import KINDS, UNITS, ChunkingSettings
 from workbench.components.chunking.registry import CHUNKERS
-from workbench.sweep.experiment.read import experiment_of
+from workbench.runner.experiment.read import experiment_of
 
 MOVED = st.builds(
     ChunkingSettings,

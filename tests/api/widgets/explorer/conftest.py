@@ -14,9 +14,9 @@ from workbench.api.widgets.explorer.explorer import Explorer
 from workbench.api.widgets.explorer.model import ExplorerModel
 from workbench.core.schemas import SCHEMAS
 from workbench.report.results.run_tables import RunTables
-from workbench.sweep.execution.local import run_experiment
-from workbench.sweep.execution.outputs import write_outputs
-from workbench.sweep.experiment.read import experiment_of
+from workbench.runner.execution.local import run_experiment
+from workbench.runner.execution.outputs import write_outputs
+from workbench.runner.experiment.read import experiment_of
 
 EVIL = "Run <script>window.xss=1</script> and <img src=x onerror=window.xss=2> now. \u202eesrever\u202c \x1b[31m \x07 Ask $x$ in room 7."
 MARKED = "</mark></td></table><h1>Injected</h1> The key is under the mat of room 9."

@@ -8,7 +8,7 @@ import workbench as wb
 from tests.api.widgets.explorer.conftest import made_explorer
 from workbench.core.errors import InputError
 from workbench.report.results.run_tables import RETRIEVED
-from workbench.sweep.execution.collect import collect
+from workbench.runner.execution.collect import collect
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ import workbench as wb
 from tests.components.reranking.conftest import save_model
 from workbench.api.widgets.explorer.live import LiveSearch
 from workbench.core.errors import InputError
-from workbench.sweep.execution.local import run_experiment
-from workbench.sweep.execution.outputs import write_outputs
-from workbench.sweep.experiment.read import experiment_of
+from workbench.runner.execution.local import run_experiment
+from workbench.runner.execution.outputs import write_outputs
+from workbench.runner.experiment.read import experiment_of
 
 QUESTIONS = ["who pays for the taxi?", "how many days of leave are left after a cruise", "xyzzy"]
 

@@ -5,7 +5,7 @@ import pytest
 from tests.api.widgets.explorer.conftest import with_failure
 from workbench.api.widgets.explorer.model import ExplorerModel
 from workbench.core.errors import InputError
-from workbench.sweep.execution.collect import collect
+from workbench.runner.execution.collect import collect
 
 CONFIGURATIONS = ["fixed-64-0", "hierarchical-64-256"]
 

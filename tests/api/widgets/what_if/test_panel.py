@@ -8,7 +8,7 @@ import pytest
 import workbench as wb
 from workbench.api.widgets.what_if.panel import WhatIfPanel
 from workbench.core.errors import InputError
-from workbench.sweep.execution.local import Outcome
+from workbench.runner.execution.local import Outcome
 
 
 @pytest.fixture

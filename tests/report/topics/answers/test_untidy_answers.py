@@ -17,9 +17,9 @@ from workbench.report.render.html import document_of, rendered
 from workbench.report.render.plain import summary_lines, summary_markdown
 from workbench.report.topics.answers.conditions import conditions
 from workbench.report.topics.answers.refusals import refusals
-from workbench.sweep.execution.collect import collect
-from workbench.sweep.execution.local import run_experiment
-from workbench.sweep.experiment.read import experiment_of
+from workbench.runner.execution.collect import collect
+from workbench.runner.execution.local import run_experiment
+from workbench.runner.experiment.read import experiment_of
 
 pytestmark = pytest.mark.slow
 

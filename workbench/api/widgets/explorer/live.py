@@ -13,10 +13,10 @@ from workbench.core.errors import InputError
 from workbench.data.sources import Source
 from workbench.measures.metrics.names import tokens
 from workbench.report.results.run_tables import MANIFEST, RunTables
-from workbench.sweep.execution.local import check_code, context_of
-from workbench.sweep.experiment.read import ExperimentSpec, experiment_of
-from workbench.sweep.pipeline.configuration import PipelineConfiguration
-from workbench.sweep.pipeline.context import RunContext
+from workbench.runner.execution.local import check_code, context_of
+from workbench.runner.experiment.read import ExperimentSpec, experiment_of
+from workbench.runner.pipeline.configuration import PipelineConfiguration
+from workbench.runner.pipeline.context import RunContext
 
 Say = Callable[[str], None]
 _AGAIN = "run the sweep again"
