@@ -31,7 +31,7 @@ ROOMS = [
     "measures",
     "report",
     "gate",
-    "sweep",
+    "runner",
     "people",
     "api",
     "monitor",

@@ -160,7 +160,7 @@ def test_every_name_comes_from_the_module_that_defines_it() -> None:
                 continue
             module = getattr(defined, "__module__", None)
             # A metric is an instance, and its class is in another module.
-            assert module == f"workbench.{node.module}" or node.module == "metrics.expressions", alias.name
+            assert module == f"workbench.{node.module}" or node.module == "measures.metrics.expressions", alias.name
 
 
 def test_every_builtin_metric_is_a_name() -> None:
