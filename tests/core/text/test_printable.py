@@ -83,7 +83,7 @@ def test_long_hostile_text_takes_no_time() -> None:
 
 def test_everything_is_printed_by_two_functions() -> None:
     """So that nothing reaches a terminal past `printable`. retrieve.py is a program of its own, in an exported folder."""
-    allowed = {"core/terminal.py", "core/progress.py", "export/retrieve.py"}
+    allowed = {"core/text/terminal.py", "core/text/progress.py", "api/export/retrieve.py"}
     found = set()
     for path in sorted(PACKAGE.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):

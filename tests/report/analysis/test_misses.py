@@ -56,7 +56,7 @@ def test_only_one_module_defines_the_meanings_of_causes() -> None:
         for path in package.rglob("*.py")
         if re.search(r"\bof_documents\b|cause\.meaning", path.read_text("utf-8"))
     }
-    assert users == {"attribution/causes.py", "analysis/causes.py"}
+    assert users == {"measures/attribution/causes.py", "report/analysis/causes.py"}
 
 
 def test_the_page_explains_the_misses_of_a_documents_metric_by_documents(made) -> None:
