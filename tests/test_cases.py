@@ -16,7 +16,13 @@ from tests.conftest import ROOT
 
 CASES = (ROOT / os.environ.get("WORKBENCH_DATA", "../shared/data")).resolve().parent / "cases"
 # The scripts import modules by the names that these had when they were written.
-MOVED = {"workbench.components.judging.prompting.structured": "workbench.components.judging.prompting.replies"}
+MOVED = {
+    "workbench.judging.base": "workbench.components.judging.base",
+    "workbench.judging.prompting.replies": "workbench.components.judging.prompting.replies",
+    "workbench.judging.prompting.structured": "workbench.components.judging.prompting.replies",
+    "workbench.records": "workbench.core.records",
+    "workbench.retrieval.bm25": "workbench.components.retrieval.bm25",
+}
 # What each script prints, in this order, and what it does not print.
 PRINTED: dict[str, tuple[list[str], list[str]]] = {
     "answer-recall-without-blanks": ([r"^sentence-64 +1\.000 .* 4$", r"answer_recall +1\.0"], []),
@@ -58,7 +64,7 @@ def test_the_script_prints_the_right_value(case: str, tmp_path: Path) -> None:
     if not (CASES / case).is_dir():
         pytest.skip(f"the case {case} is not in {CASES}: set WORKBENCH_DATA")
     shutil.copytree(CASES / case, tmp_path / case)
-    for script in (tmp_path / case).glob("*.py"):
+    for script in (*(tmp_path / case).glob("*.py"), tmp_path / case / "run.sh"):
         text = script.read_text("utf-8")
         for old, new in MOVED.items():
             text = text.replace(f"from {old} import", f"from {new} import")
