@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # The sentence before a file ends with its name: Save this as `mine.yaml`:
 FILE = re.compile(r"`([\w./-]*\w\.\w+)`:\s*$")
-# Processors differ in the last digits of values and in the order of configurations with close values: README.md says so.
+# Processors differ in the last digits of values and in the order of configurations with close values: docs/tutorial.md says so.
 TOLERANCE = 0.01
 DECIMAL = r"[-+−]?\d+\.\d+"
 # A configuration in a ranking, its value and its interval.
