@@ -50,16 +50,17 @@ def main() -> int:
 
 
 def table(existing: "Counter[str]", endings: "Counter[tuple[str, str]]") -> str:
-    """Format the results as a Markdown table, a row for each operation and fault. A case that failed has no ending."""
+    """Format the results as a Markdown table, a row for each operation and fault over all commands. A case that failed has no ending."""
     columns = get_args(Ending)
     lines = [f"| operation: fault | cases | tried | {' | '.join(columns)} | failed |", "|---|" + "---:|" * (len(columns) + 3)]
-    sums = [0] * (len(columns) + 3)
+    rows: dict[str, list[int]] = {}
     for group, cases in existing.items():
         *counts, failed = (endings[group, ending] for ending in (*columns, ""))
         row = [cases, sum(counts) + failed, *counts, failed]
-        sums = [total + count for total, count in zip(sums, row, strict=True)]
-        lines.append(f"| {group} | {' | '.join(f'{count:,}' for count in row)} |")
-    return "\n".join([*lines, f"| all | {' | '.join(f'{count:,}' for count in sums)} |"])
+        for name in (": ".join(group.split(": ")[-2:]), "all"):
+            rows[name] = [total + count for total, count in zip(rows.get(name, [0] * len(row)), row, strict=True)]
+    rows["all"] = rows.pop("all")
+    return "\n".join([*lines, *(f"| {name} | {' | '.join(f'{count:,}' for count in row)} |" for name, row in rows.items())])
 
 
 if __name__ == "__main__":
