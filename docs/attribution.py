@@ -52,15 +52,16 @@ def end(part: str) -> str:
     return f"<!-- {part}: end -->"
 
 
+def summary(cases: Sequence[AttributedCase]) -> str:
+    """The quality of an attribution in a sentence."""
+    quality = evaluate(cases)
+    return f"{len(cases)} answers, {quality.sound} of them right. Macro-F1 {shown(quality.macro_f1)}, false blame {shown(quality.false_blame)}."
+
+
 def tables(cases: Sequence[AttributedCase]) -> str:
     """The summary, the quality of each cause, and the confusion of causes, as Markdown."""
     quality = evaluate(cases)
-    head = [
-        f"{len(cases)} answers, {quality.sound} of them right. Macro-F1 {shown(quality.macro_f1)}, false blame {shown(quality.false_blame)}.",
-        "",
-        "| cause | answers | recall | precision | F1 |",
-        "|---|---|---|---|---|",
-    ]
+    head = [summary(cases), "", "| cause | answers | recall | precision | F1 |", "|---|---|---|---|---|"]
     rows = [
         f"| {each.cause} | {each.cases} | {shown(each.recall)} | {shown(each.precision) if each.precision else 'never named'} | {shown(each.f1)} |"
         for each in quality.causes
@@ -153,7 +154,7 @@ def by_labels_parts(handbook: Dataset, cases: Sequence[PlantedCase]) -> dict[str
     """The parts that need no judge."""
     return {
         "planted-labels": tables(by_labels(planted_answers(cases))),
-        "recorded-labels": tables(by_labels(recorded_answers(handbook, RECORDED))),
+        "recorded-labels": summary(by_labels(recorded_answers(handbook, RECORDED))),
     }
 
 
@@ -166,7 +167,11 @@ def by_judges_parts(handbook: Dataset, cases: Sequence[PlantedCase]) -> dict[str
     with tempfile.TemporaryDirectory() as folder:
         resources = AnswerResources(VectorCache(Path(folder) / "vectors"), CallResources())
         judged = {source: judged_answers(each, judging, resources) for source, each in answers.items()}
-    parts = {f"{source}-overlap": tables(by_judges(each, judged[source], roles)) for source, each in answers.items()}
+    named = {source: by_judges(each, judged[source], roles) for source, each in answers.items()}
+    parts = {
+        "planted-overlap": tables(named["planted"]),
+        "recorded-overlap": "\n".join([summary(named["recorded"]), "", *matrix(named["recorded"])]),
+    }
     pairs = [(source, *pair) for source, each in answers.items() for pair in zip(each, judged[source], strict=True)]
     return parts | {"scores": scores(pairs)}
 

@@ -78,7 +78,7 @@ def test_the_page_is_what_the_command_writes(
     writer: ModuleType, planted: tuple[LabelledAnswer, ...], recorded: tuple[LabelledAnswer, ...]
 ) -> None:
     text = (ROOT / "docs" / "attribution.md").read_text("utf-8")
-    parts = {"planted-labels": writer.tables(by_labels(planted)), "recorded-labels": writer.tables(by_labels(recorded))}
+    parts = {"planted-labels": writer.tables(by_labels(planted)), "recorded-labels": writer.summary(by_labels(recorded))}
     assert writer.page(text, parts) == text
     assert all(text.count(line(part)) == 1 for part in writer.PARTS for line in (writer.begin, writer.end))
 
