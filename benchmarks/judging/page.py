@@ -52,7 +52,7 @@ How often do the judges of Workbench agree with labels? `overlap` is the default
 and is called a score: on supported claims of the handbook's recorded answers against others, its AUROC is {_shown(support)}, and on claims that differ from a
 supported one in a few words, {_shown(edits)}. 0.5 is chance.
 
-A judge measured here is not measured on your documents: [test it](how-to/test_a_judge.md), and label a sample of your own run."""
+A judge measured here is not measured on your documents: [test it](how-to/judge_answers.md#test-a-judge), and label a sample of your own run."""
 
 
 def _measures(rows: Sequence[Figures]) -> str:
@@ -77,7 +77,7 @@ resemble each other.
 - **Contradictions found**: the share of contradicted claims below a threshold that at most 10 % of the supported claims are below. Only the handbook's labels tell
   contradicted claims from absent ones.
 - **Without a score**: items whose reply cannot be read: another scale or numbering, a quote that no passage has, or reasoning without an answer. How replies are
-  read is described under [Judge with a model](how-to/judge_with_a_model.md#how-a-model-judges).
+  read is described under [Judge with a model](how-to/judge_answers.md#how-a-model-judges).
 
 A judge that approves everything has an AUROC of 0.50. *Word overlap* is the share of the words of the claim, the question or the expected answer in all passages, or in the answer; stemmed,
 without stop words."""

@@ -29,7 +29,7 @@ def test_overlap_is_a_score_and_the_exit_code_says_so(tmp_path: Path) -> None:
     assert any(line.startswith("support: weak in ") and "negation" in line for line in lines)
     assert list((tmp_path / ".store" / "self_tests").glob("*/trust.json"))
     assert run("--kind", "overlap", "--outputs", str(tmp_path)) == (code, output)
-    assert f"```text\n{output}```" in Path("docs/how-to/test_a_judge.md").read_text("utf-8")
+    assert f"```text\n{output}```" in Path("docs/how-to/judge_answers.md").read_text("utf-8")
 
 
 def test_the_judges_of_an_experiment_are_tested(tmp_path: Path) -> None:

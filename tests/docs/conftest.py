@@ -17,11 +17,13 @@ from tests.forked import Forked
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 README, TUTORIAL, EXTENDING = ROOT / "README.md", DOCS / "tutorial.md", DOCS / "extending.md"
-PAGES = sorted([README, *DOCS.rglob("*.md")])
-OWN_SPLITTER, OWN_EMBEDDER = DOCS / "how-to" / "write_a_splitter.md", DOCS / "how-to" / "write_an_embedder.md"
-# Each of these makes its own files: test_tutorial.py, test_extending.py, test_own_components.py and
+# Two pages are beside the files that they describe.
+FAULTBENCH, CHROMA = ROOT / "benchmarks" / "faultbench" / "README.md", ROOT / "experiments" / "chroma_report.md"
+PAGES = sorted([README, FAULTBENCH, CHROMA, *DOCS.rglob("*.md")])
+OWN_SPLITTER = DOCS / "how-to" / "write_a_splitter.md"
+# Each of these makes its own files: test_tutorial.py, test_extending.py, test_write_a_splitter.py and
 # test_start_on_your_documents.py follow them from the first block to the last.
-LESSONS = (README, TUTORIAL, EXTENDING, OWN_SPLITTER, OWN_EMBEDDER, DOCS / "how-to" / "start_on_your_documents.md")
+LESSONS = (README, TUTORIAL, EXTENDING, OWN_SPLITTER, DOCS / "how-to" / "start_on_your_documents.md")
 
 
 class Executed(NamedTuple):
@@ -35,8 +37,16 @@ def name_of(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()
 
 
-def blocks(page: Path, language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+def section(page: Path, heading: str) -> str:
+    """The text below a heading of the second level."""
+    (text,) = re.findall(rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    return str(text)
+
+
+def blocks(page: Path, language: str, heading: str = "") -> list[str]:
+    """The blocks of a page, or of the section below a heading."""
+    text = section(page, heading) if heading else page.read_text("utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
 def every_block(language: str) -> list[tuple[Path, str]]:

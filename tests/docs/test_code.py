@@ -8,7 +8,7 @@ import yaml
 
 from benchmarks.faultbench.cases import NONE
 from tests.commands import workbench
-from tests.docs.conftest import DOCS, LESSONS, PAGES, blocks, name_of
+from tests.docs.conftest import DOCS, FAULTBENCH, LESSONS, PAGES, blocks, name_of
 from workbench.measures.attribution.causes import OWN_CAUSES
 from workbench.monitor.alerts.channels import signature
 from workbench.monitor.log.reading import LoggedQuestions
@@ -17,8 +17,6 @@ from workbench.monitor.settings import MonitorSettings
 
 pytestmark = pytest.mark.slow
 
-ATTRIBUTION = DOCS / "how-to" / "test_an_attribution.md"
-
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page not in LESSONS and blocks(page, "python")], ids=name_of)
 def test_the_code_of_a_page_runs(page, executed):
@@ -26,7 +24,7 @@ def test_the_code_of_a_page_runs(page, executed):
 
 
 def test_the_page_refuses_a_scorer_that_counts_words(executed):
-    names, output = executed(DOCS / "how-to" / "test_a_judge.md")
+    names, output = executed(DOCS / "how-to" / "judge_answers.md")
     found = names["found"]
     assert found.unscored == 0
     assert len(found.rows) == 96
@@ -34,7 +32,7 @@ def test_the_page_refuses_a_scorer_that_counts_words(executed):
 
 
 def test_the_page_judges_an_attribution(executed):
-    names, output = executed(ATTRIBUTION)
+    names, output = executed(FAULTBENCH)
     table, cases = names["table"], names["cases"]
     assert table.to_numpy().sum() == len(cases)
     assert table["failed"].sum() == 0
@@ -43,14 +41,14 @@ def test_the_page_judges_an_attribution(executed):
 
 
 def test_the_page_names_every_cause_in_order():
-    assert re.findall(r"^\| `(\w+)` \|", ATTRIBUTION.read_text("utf-8"), re.MULTILINE) == [*OWN_CAUSES, NONE]
+    assert re.findall(r"^\| `(\w+)` \|", FAULTBENCH.read_text("utf-8"), re.MULTILINE) == [*OWN_CAUSES, NONE]
 
 
 def test_the_page_shows_what_an_index_that_only_adds_fails(executed):
-    page = DOCS / "how-to" / "check_for_stale_data.md"
+    page = DOCS / "how-to" / "evaluate_your_system.md"
     names, output = executed(page)
     assert (names["report"].verdict, names["appended"].verdict) == ("passed", "failed")
-    (shown,) = blocks(page, "text")
+    (shown,) = blocks(page, "text", "Stale data")
     assert {line for line in shown.splitlines() if line != "…"} <= set(output.splitlines())
 
 

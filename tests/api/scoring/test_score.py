@@ -1,6 +1,5 @@
 import math
 import re
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -9,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import workbench
+from tests.docs.conftest import DOCS, blocks
 from tests.measures.metrics.reference import FORMULAS, ranked
 from workbench.components.retrieval.rank import tie_breakers
 from workbench.core.errors import InputError
 
-PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "score_another_program.md"
 ALL = ["recall@3", "precision@3", "success@3", "mrr@3", "ndcg@3", "map@3", "recall_cap@3", "judged@3", "irrelevant@3"]
 
 
@@ -297,12 +296,12 @@ print(scores.table["value"].item(), *sorted(heavy & set(sys.modules)))
 
 
 def test_the_page_runs_as_it_is_written() -> None:
-    blocks = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
-    assert len(blocks) == 3
+    examples = blocks(DOCS / "how-to" / "evaluate_your_system.md", "python", "A table of rankings")
+    assert len(examples) == 3
     names: dict = {}
     values = []
-    for block in blocks:
-        exec(compile(block, str(PAGE), "exec"), names)
+    for example in examples:
+        exec(compile(example, "block", "exec"), names)
         values.append(names["scores"].table["value"].tolist())
     assert values[0][0] == 1
     assert values[0][2:] == [0.75, 1]

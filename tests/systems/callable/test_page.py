@@ -10,13 +10,14 @@ from tests.docs.conftest import DOCS, ROOT, blocks
 
 pytestmark = pytest.mark.slow
 
-PAGE = DOCS / "how-to" / "evaluate_a_function.md"
+PAGE = DOCS / "how-to" / "evaluate_your_system.md"
+SECTION = "A function"
 
 
 def test_the_experiment_of_the_page_evaluates_its_module(tmp_path: Path) -> None:
     (tmp_path / "experiments").symlink_to(ROOT / "experiments")
-    (tmp_path / "my_rag.py").write_text(blocks(PAGE, "python")[0])
-    (tmp_path / "my_function.yaml").write_text(blocks(PAGE, "yaml")[0])
+    (tmp_path / "my_rag.py").write_text(blocks(PAGE, "python", SECTION)[0])
+    (tmp_path / "my_function.yaml").write_text(blocks(PAGE, "yaml", SECTION)[0])
     command = ["sweep", "my_function.yaml"]
     refused = forked.run(*command, cwd=tmp_path)
     assert refused.returncode == 2

@@ -1,16 +1,17 @@
-"""The service of docs/how-to/evaluate_an_http_service.md in a process of its own, asked as the page's experiment says."""
+"""A service in a process of its own, asked as the experiment of docs/how-to/evaluate_your_system.md says."""
 
 import os
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx2
 import pytest
 import yaml
 
-from tests.docs.conftest import DOCS, ROOT, blocks
+from tests.docs.conftest import DOCS, ROOT, blocks, section
 from tests.loopback import closed_port
 from tests.systems.http.sessions import answered, in_session
 from workbench import load_dataset
@@ -18,17 +19,17 @@ from workbench.core.records import Dataset, Passage, TargetHit
 from workbench.systems.base import System, TargetError
 from workbench.systems.http.target import HttpTarget
 
-PAGE = DOCS / "how-to" / "evaluate_an_http_service.md"
+PAGE = DOCS / "how-to" / "evaluate_your_system.md"
+SECTION = "An HTTP service"
 QUESTIONS = 20
 
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder, port = tmp_path_factory.mktemp("service"), closed_port()
-    (folder / "service.py").write_text(*blocks(PAGE, "python"), "utf-8")
     (folder / "experiments").symlink_to(ROOT / "experiments")
-    (command,) = [block.split() for block in blocks(PAGE, "sh") if block.startswith("uvicorn ")]
-    words = [sys.executable, "-m", *command[:-1], str(port), "--log-level", "warning"]
+    program = ("uvicorn", "passage_service:app", "--app-dir", str(Path(__file__).parent))
+    words = [sys.executable, "-m", *program, "--port", str(port), "--log-level", "warning"]
     with subprocess.Popen(words, cwd=folder, env=os.environ | {"PYTHONPATH": ""}) as process:
         try:
             wait_for(f"http://127.0.0.1:{port}/docs", process)
@@ -51,7 +52,7 @@ def wait_for(url: str, process: "subprocess.Popen[bytes]") -> None:
 
 @pytest.fixture(scope="module")
 def target(address: str) -> HttpTarget:
-    (settings,) = yaml.safe_load(blocks(PAGE, "yaml")[0])["targets"]
+    (settings,) = yaml.safe_load(blocks(PAGE, "yaml", SECTION)[0])["targets"]
     return HttpTarget(**{**settings, "url": address})
 
 
@@ -90,12 +91,12 @@ def test_what_the_page_says_about_the_target_holds(target):
         answered(context, [Passage("a", 0, 1, "A.")])
 
 
-def test_the_other_experiments_of_the_page_are_targets():
-    for text in blocks(PAGE, "yaml")[1:]:
-        for settings in yaml.safe_load(text)["targets"]:
-            target = HttpTarget(**settings)
-            assert target.searches
-            assert target.answers
+def test_the_preset_of_the_page_searches_and_answers():
+    text = section(PAGE, SECTION)
+    start = text.index("{kind: http, name: version-1")
+    target = HttpTarget(**yaml.safe_load(text[start : text.index("`", start)]))
+    assert target.searches
+    assert target.answers
 
 
 @pytest.mark.parametrize(
@@ -103,7 +104,7 @@ def test_the_other_experiments_of_the_page_are_targets():
 )
 def test_the_settings_in_the_prose_are_valid(pattern, monkeypatch):
     monkeypatch.setenv("MY_SERVICE_KEY", "secret")
-    text = PAGE.read_text("utf-8")
+    text = section(PAGE, SECTION)
     start = text.index(pattern)
     settings = yaml.safe_load(text[start : text.index("`", start)])
     usual = {"name": "a", "url": "http://localhost:8000", "preset": "query"}

@@ -1,23 +1,22 @@
 """The how-to page works against the real server, and quotes the experiments of the repository."""
 
-import re
 from typing import Any
 
 import pytest
 import yaml
 
 from tests.chat_provider import ChatProvider
+from tests.docs.conftest import DOCS, blocks, section
 from tests.systems.mcp.conftest import ROOT, during
 from workbench.core.records import Answer, TargetHit
 from workbench.data.sources import GoldenSource
 from workbench.systems.base import System
 from workbench.systems.mcp.target import McpTarget
 
-PAGE = (ROOT / "docs" / "how-to" / "evaluate_an_mcp_server.md").read_text("utf-8")
-BLOCKS: list[dict[str, Any]] = [
-    yaml.safe_load(block) for block in re.findall(r"^```(?:yaml|text)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-]
-EXPERIMENTS = {block["name"]: block for block in BLOCKS if "targets" in block}
+PAGE = DOCS / "how-to" / "evaluate_your_system.md"
+EXPERIMENTS: dict[str, dict[str, Any]] = {
+    path.stem.replace("_", "-"): yaml.safe_load(path.read_text("utf-8")) for path in (ROOT / "experiments" / "targets").glob("notes*.yaml")
+}
 HANDBOOK = GoldenSource(path=str(ROOT / "experiments" / "handbook")).load()
 
 
@@ -32,11 +31,12 @@ def _at_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_page_quotes_the_experiments_of_the_repository() -> None:
-    files = {
-        path.stem.replace("_", "-"): yaml.safe_load(path.read_text("utf-8")) for path in (ROOT / "experiments/targets").glob("notes*.yaml")
-    }
-    assert len(files) == 2
-    assert files == EXPERIMENTS
+    (block,) = blocks(PAGE, "yaml", "An MCP server")
+    assert yaml.safe_load(block) == EXPERIMENTS["notes-server"]
+    (settings,) = EXPERIMENTS["notes-server-answers"]["targets"]
+    text = section(PAGE, "An MCP server")
+    start = text.index("{kind: chat, provider: ollama")
+    assert yaml.safe_load(text[start : text.index("`", start)]) == settings["sampling"]
 
 
 def test_the_first_experiment_finds_the_documents_of_the_handbook() -> None:
@@ -64,18 +64,3 @@ def test_the_second_experiment_answers_with_a_model(provider: ChatProvider, monk
 
     answer = during(McpTarget(**{**settings, "sampling": {**settings["sampling"], "provider": "openai", "model": "m"}}), work)
     assert (answer.text, len(answer.samples), len(provider.asked)) == ("yes", 1, 1)
-
-
-def test_the_parts_of_settings_on_the_page_are_read() -> None:
-    (settings,) = EXPERIMENTS["notes-server"]["targets"]
-    parts = [block for block in BLOCKS if "targets" not in block]
-    assert [list(part) for part in parts] == [["search"], ["ingest"], ["degraded"]]
-    search, ingest, degraded = parts
-    columns = McpTarget(**{**settings, **search}).search
-    assert columns is not None
-    assert columns.reply.columns
-    ready = McpTarget(**{**settings, **ingest}).ingest
-    assert ready is not None
-    assert ready.ready is not None
-    reply = {**settings["search"]["reply"], **degraded}
-    assert len(McpTarget(**{**settings, "search": {**settings["search"], "reply": reply}}).search.reply.degraded) == 2

@@ -155,7 +155,7 @@ def _check(data: ScoringInput, chosen: Sequence[Metric]) -> None:
             twice = next(doc for position, doc in enumerate(docs) if doc in docs[:position])
             raise InputError(
                 f"question {name!r} lists document {twice!r} twice",
-                "rank each document once, by its best chunk (docs/how-to/score_another_program.md)",
+                "rank each document once, by its best chunk (docs/how-to/evaluate_your_system.md#a-table-of-rankings)",
             )
     # Without the relevant documents that were not retrieved, these have no denominator, or leave out queries that did well.
     blind = [str(metric) for metric in chosen if metric.definition.labels_read == "all"]

@@ -1,12 +1,11 @@
-"""The pages on one's own splitter and embedder, followed from the first block to the last in a fresh folder."""
+"""The page on one's own splitter, followed from the first block to the last in a fresh folder."""
 
-import tomllib
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from tests.docs.conftest import DOCS, OWN_EMBEDDER, OWN_SPLITTER, ROOT, run_with_modules
+from tests.docs.conftest import DOCS, OWN_SPLITTER, ROOT, run_with_modules
 from tests.docs.lesson import Reader, lesson_blocks
 
 pytestmark = pytest.mark.slow
@@ -30,20 +29,6 @@ def configurations(folder: Path) -> set[str]:
 def test_a_splitter_of_ones_own_is_checked_and_compared(tmp_path: Path) -> None:
     output = follow(OWN_SPLITTER, tmp_path, tmp_path) / "splitter"
     assert configurations(output) == {"callable-my_splitter.by_section", "markdown-128", "fixed-128-0"}
-    assert (output / "report.html").is_file()
-
-
-def test_an_embedder_of_ones_own_is_checked_and_compared(tmp_path: Path) -> None:
-    blocks = lesson_blocks(OWN_EMBEDDER.read_text("utf-8"))
-    (package,) = (tomllib.loads(block.text)["project"] for block in blocks if block.language == "toml")
-    # As pip leaves an installed package.
-    info = tmp_path / "trigram" / "my_embedder-1.0.dist-info"
-    info.mkdir(parents=True)
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package['name']}\nVersion: {package['version']}\n")
-    ((group, names),) = package["entry-points"].items()
-    (info / "entry_points.txt").write_text(f"[{group}]\n" + "".join(f"{name} = {value}\n" for name, value in names.items()))
-    output = follow(OWN_EMBEDDER, tmp_path, tmp_path / "trigram") / "embedder"
-    assert configurations(output) == {"fixed-128-0-trigram-dimensions1024", "fixed-128-0-static-dimensions256"}
     assert (output / "report.html").is_file()
 
 
