@@ -7,8 +7,8 @@ from workbench.core.errors import RunError
 from workbench.llm.session import CallResources
 from workbench.systems.base import Target, TargetDownError, TargetResources
 from workbench.systems.freshness.cases import FreshnessData, read_freshness
+from workbench.systems.freshness.check import FreshnessReport
 from workbench.systems.freshness.check import check_freshness as check_target
-from workbench.systems.freshness.report import FreshnessReport
 
 
 def check_freshness(target: Target, data: FreshnessData | str | Path) -> FreshnessReport:

@@ -20,7 +20,7 @@ from workbench.measures.metrics.names import MOST_K
 from workbench.report.results.run_tables import MANIFEST
 from workbench.runner.pipeline.single_question import SingleAnswer
 from workbench.systems.base import Target
-from workbench.systems.callable.interfaces import CallableInterface
+from workbench.systems.callable.results import CallableInterface
 from workbench.systems.callable.target import PythonTarget, Returns, target_of
 from workbench.systems.recorded.target import RecordedTarget
 

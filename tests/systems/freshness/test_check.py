@@ -14,8 +14,7 @@ from workbench.core.records import Answer, Document, Passage, Query, TargetHit
 from workbench.llm.session import CallResources
 from workbench.systems.base import System, Target, TargetDownError, TargetError, TargetResources
 from workbench.systems.freshness.cases import FreshnessData, StaleCase, Stated, read_freshness
-from workbench.systems.freshness.check import check_freshness
-from workbench.systems.freshness.report import CHECKS, FreshnessReport
+from workbench.systems.freshness.check import CHECKS, FreshnessReport, check_freshness
 from workbench.systems.pipeline import PipelineTarget
 
 HANDBOOK = Path(__file__).parents[3] / "experiments" / "handbook"

@@ -10,8 +10,7 @@ from tests.systems.mcp.conftest import notes
 from workbench.llm.session import CallResources
 from workbench.systems.base import TargetResources
 from workbench.systems.freshness.cases import FreshnessData, read_freshness
-from workbench.systems.freshness.check import check_freshness
-from workbench.systems.freshness.report import FreshnessReport
+from workbench.systems.freshness.check import FreshnessReport, check_freshness
 
 HANDBOOK = Path(__file__).parents[3] / "experiments" / "handbook"
 

@@ -25,7 +25,7 @@ from workbench.llm.retries import back_off, requested_wait, worth_retrying
 from workbench.monitor.alerts.detect import DetectedAlerts
 from workbench.monitor.alerts.settings import ALERTS
 from workbench.monitor.alerts.state import Alert, AlertState
-from workbench.systems.http.headers import check_address
+from workbench.systems.http.endpoints import check_address
 
 SIGNATURE = "X-Workbench-Signature"
 _LONGEST_WAIT = 30.0

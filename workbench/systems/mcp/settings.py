@@ -18,7 +18,7 @@ from workbench.core.errors import InputError
 from workbench.core.text.printable import printable, secrets_in
 from workbench.llm.base import ChatClient
 from workbench.llm.registry import ChatModel, GgufChatModel
-from workbench.systems.http.headers import has_secret
+from workbench.systems.http.endpoints import has_secret
 from workbench.systems.operations import (
     AnswerOperation,
     IngestOperation,

@@ -24,8 +24,10 @@ from workbench.data.formats.table_rows import read_rows
 from workbench.data.formats.trec import NOT_SCORED, read_run
 from workbench.data.lines import json_lines, objects, parse_json, read_text, reason
 from workbench.systems.base import System, Target, TargetDownError, TargetError, TargetResources
-from workbench.systems.recorded.evaluators import DEEPEVAL, PROMPTFOO, RAGAS
 from workbench.systems.recorded.exports import (
+    DEEPEVAL,
+    PROMPTFOO,
+    RAGAS,
     ExportFormat,
     Numbered,
     RecordedFields,
