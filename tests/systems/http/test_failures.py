@@ -209,7 +209,7 @@ UNFOUND = [
     ("path", "reply", "expected", "tries"), [("answer", *each) for each in DECLARED] + [("search", *each) for each in UNFOUND]
 )
 def test_a_reply_of_success_that_declares_an_error_is_that_error(service, monkeypatch, path, reply, expected, tries):
-    monkeypatch.setattr("workbench.systems.http.target.back_off", lambda *_: 0)
+    monkeypatch.setattr("workbench.systems.http.session.back_off", lambda *_: 0)
     service.replies[f"/{path}"] = reply
     line = reason(target_of(service, **({"answer": ANSWER} if path == "answer" else {"search": SEARCH})))
     assert line == f"the reply is an error: {expected}{' (2 tries)' if tries == 2 else ''}"

@@ -234,7 +234,7 @@ BROKEN = [
 
 @pytest.mark.parametrize(("message", "finish", "expected"), BROKEN)
 def test_a_chat_that_ended_without_an_answer_is_a_failure_with_its_reason(service, monkeypatch, message, finish, expected):
-    monkeypatch.setattr("workbench.systems.http.target.back_off", lambda *_: 0)
+    monkeypatch.setattr("workbench.systems.http.session.back_off", lambda *_: 0)
     service.replies["/v1/chat/completions"] = {"choices": [{"message": message, "finish_reason": finish}]}
     error = failure(target_of(f"{service.host}/v1", preset="openai-chat", model="rag"))
     assert str(error).partition("completions: ")[2] == expected

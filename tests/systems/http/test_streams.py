@@ -60,7 +60,7 @@ def test_a_stream_without_a_text_says_what_it_has_instead(service, parts, expect
 
 
 def test_a_stream_whose_model_broke_off_is_asked_again(service, monkeypatch):
-    monkeypatch.setattr("workbench.systems.http.target.back_off", lambda *_: 0)
+    monkeypatch.setattr("workbench.systems.http.session.back_off", lambda *_: 0)
     broken = events(chunk(content="Par"), ended("error", content=""), "[DONE]")
     service.faults = [broken, events(chunk(content="Paris"), ended("stop"), "[DONE]")]
     assert answered(target_of(service, preset="openai-chat-stream")).text == "Paris"
@@ -77,7 +77,7 @@ def test_a_stream_whose_model_broke_off_is_asked_again(service, monkeypatch):
     ],
 )
 def test_an_error_in_an_event_is_that_of_the_stream_and_repeated_where_it_may_pass(service, monkeypatch, event):
-    monkeypatch.setattr("workbench.systems.http.target.back_off", lambda *_: 0)
+    monkeypatch.setattr("workbench.systems.http.session.back_off", lambda *_: 0)
     service.faults = [events(chunk(content="The "), event, "[DONE]")] * 2
     assert reason(target_of(service, preset="openai-chat-stream")).endswith("the stream reports an error: upstream (2 tries)")
 

@@ -129,13 +129,13 @@ def test_a_server_gets_only_so_many_texts_for_a_question(strange_url: str, provi
 def test_a_server_that_asks_again_and_again_fails_with_the_limit_and_not_with_the_time(
     strange_url: str, provider: ChatProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("workbench.systems.mcp.target._PATIENCE", 0.1)
+    monkeypatch.setattr("workbench.systems.mcp.session._PATIENCE", 0.1)
     reason = "the server asked for more than 2 texts (sampling.most_calls)"
     target = answering("answer_after_asking_for_ever", url=strange_url, sampling=model(provider, most_calls=2), mode="legacy")
     with pytest.raises(TargetError, match=f"^{re.escape(reason)}$"):
         during(target, lambda session: session.answer(CATS))
     assert len(provider.asked) == 2
-    monkeypatch.setattr("workbench.systems.mcp.target._PATIENCE", 60)
+    monkeypatch.setattr("workbench.systems.mcp.session._PATIENCE", 60)
     requests = [TargetRequest("answer", CATS)]
     with pytest.raises(RunError, match=re.escape(f"no reply in 2 seconds; {reason};")):
         list(ask_target(target.model_copy(update={"timeout": 2}), requests, TargetResources(CallResources())))
