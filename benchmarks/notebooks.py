@@ -16,8 +16,7 @@ from workbench.runner.execution.local import Outcome, run_experiment
 from workbench.runner.execution.outputs import write_outputs
 from workbench.runner.experiment.read import read_experiment
 from workbench.runner.notebook_runner.kernels import Kernels
-from workbench.runner.notebook_runner.notebooks import imported_modules
-from workbench.runner.notebook_runner.run_notebooks import NotebookJob, execute, notebook_jobs
+from workbench.runner.notebook_runner.notebooks import NotebookJob, execute, imported_modules, notebook_jobs
 
 ROUNDS = 3
 WAYS = {"plain": (False, 1), "forked": (True, 1), "forked, two at once": (True, 2)}

@@ -27,13 +27,12 @@ from workbench.core.storage.vector_cache import VectorCache
 from workbench.data.formats.golden import write_golden
 from workbench.data.sources import SOURCES
 from workbench.report.results.run_tables import RunTables
-from workbench.runner.execution.dask.cluster import connected
-from workbench.runner.execution.dask.precompute import precompute
-from workbench.runner.execution.dask.workers import Task
+from workbench.runner.execution.dask_sweep import connected, precompute
+from workbench.runner.execution.dask_workers import Task
 from workbench.runner.execution.local import Outcome, run_experiment
 from workbench.runner.execution.outputs import write_outputs
 from workbench.runner.experiment.read import read_experiment
-from workbench.runner.notebook_runner.run_notebooks import run_notebooks
+from workbench.runner.notebook_runner.notebooks import run_notebooks
 from workbench.runner.pipeline.stage_results import StageResults
 
 SHARES = (1 / 64, 1 / 16, 1 / 4, 1)

@@ -15,7 +15,7 @@ from workbench.report.results.run_tables import RunTables
 from workbench.runner.execution.local import Outcome, run_experiment
 from workbench.runner.execution.outputs import publish_report, write_outputs
 from workbench.runner.experiment.read import experiment_of, read_experiment
-from workbench.runner.notebook_runner.run_notebooks import run_notebooks
+from workbench.runner.notebook_runner.notebooks import run_notebooks
 from workbench.runner.pipeline.registry import STAGES
 
 HANDBOOK = Path(__file__).parents[1] / "experiments" / "handbook"

@@ -133,14 +133,14 @@ CONNECTING = {
     "socket": {
         "runner.notebook_runner.kernels",
         "runner.notebook_runner.kernel_server",
-        "runner.execution.dask.tasks",
+        "runner.execution.dask_workers",
         "monitor.traces.receiver",
     },
     "http.server": {"monitor.traces.receiver"},
     # They take no client of ours: SECURITY.md says what they reach.
     "huggingface_hub": {"llm.models.files"},
     "fsspec": {"core.storage.remote_store"},
-    "distributed": {"runner.execution.dask.cluster"},
+    "distributed": {"runner.execution.dask_sweep"},
 }
 # What makes a client of another package, which must send through ours.
 GIVEN_A_CLIENT = ("OpenAI", "AsyncOpenAI", "Anthropic", "AsyncAnthropic", "streamable_http_client")

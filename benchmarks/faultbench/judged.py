@@ -12,7 +12,7 @@ from workbench.components.judging.settings import Judging
 from workbench.measures.attribution.answer_causes import AnswerFacts, JudgedQuestion, JudgeRoles, answer_cause, answer_facts
 from workbench.measures.attribution.answer_text import expected_answers
 from workbench.measures.metrics.case import AnswerJudgements
-from workbench.runner.pipeline.stages.judging.judged_stage import claims_of, judgements_of
+from workbench.runner.pipeline.stages.judging import claims_of, judgements_of
 
 _DOWN = Judgement(error="no judge can verify the claim")
 _WHOLE: tuple[Task, ...] = ("answer_relevance", "correctness")

@@ -16,8 +16,7 @@ from workbench.runner.execution.local import Outcome, run_experiment
 from workbench.runner.execution.outputs import write_outputs
 from workbench.runner.experiment.read import experiment_of
 from workbench.runner.notebook_runner.kernels import Kernels
-from workbench.runner.notebook_runner.notebooks import notebook_path, run_notebook
-from workbench.runner.notebook_runner.run_notebooks import USED
+from workbench.runner.notebook_runner.notebooks import USED, notebook_path, run_notebook
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,7 @@ from workbench.core.errors import InputError
 from workbench.core.storage.result_store import Store
 from workbench.report.analysis.answer_values import answering
 from workbench.report.render.notebook import MIME
-from workbench.runner.notebook_runner.notebooks import notebook_path, run_notebook
-from workbench.runner.notebook_runner.run_notebooks import notebook_jobs
+from workbench.runner.notebook_runner.notebooks import notebook_jobs, notebook_path, run_notebook
 
 PARTS = ("evidence alone", "distractors", "retrieval", "counterfactual/before", "remaining", "closed book")
 

@@ -13,8 +13,7 @@ from workbench.core.storage.result_store import Store
 from workbench.report.render.notebook import MIME
 from workbench.report.topics.registry import TOPICS
 from workbench.report.views import JudgeView
-from workbench.runner.notebook_runner.notebooks import notebook_path, run_notebook
-from workbench.runner.notebook_runner.run_notebooks import notebook_jobs
+from workbench.runner.notebook_runner.notebooks import notebook_jobs, notebook_path, run_notebook
 
 
 def words(shown):

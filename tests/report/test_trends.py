@@ -14,7 +14,7 @@ from workbench.report.cells import p_cell
 from workbench.report.results.history import append
 from workbench.report.trends import label_rows, load_history
 from workbench.runner.execution.collect import collect
-from workbench.runner.notebook_runner.run_notebooks import write_trends
+from workbench.runner.notebook_runner.notebooks import write_trends
 
 NOISE = np.random.default_rng(3).normal(0, 0.004, 12).round(4)
 

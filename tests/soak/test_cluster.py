@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from workbench.core.schemas import SCHEMAS
-from workbench.runner.execution.dask.precompute import precompute
+from workbench.runner.execution.dask_sweep import precompute
 from workbench.runner.execution.local import Outcome, run_experiment
 from workbench.runner.execution.outputs import write_outputs
 from workbench.runner.experiment.read import experiment_of

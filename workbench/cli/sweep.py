@@ -102,7 +102,7 @@ def report(experiment: ExperimentArguments, trends: bool) -> None:
     spec, outputs = experiment.read(), experiment.outputs
     if trends:
         from workbench.runner.execution.outputs import writing
-        from workbench.runner.notebook_runner.run_notebooks import write_trends
+        from workbench.runner.notebook_runner.notebooks import write_trends
         from workbench.runner.pipeline.context import Workspace
 
         with writing(outputs / spec.name, say_aside):

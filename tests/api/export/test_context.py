@@ -17,7 +17,7 @@ from workbench.components.context.context_packing import ContextPacking
 from workbench.runner.execution.local import Outcome, run_experiment
 from workbench.runner.execution.outputs import write_outputs
 from workbench.runner.experiment.read import experiment_of
-from workbench.runner.pipeline.stored_answers import passages_of
+from workbench.runner.pipeline.answered_cases import passages_of
 
 pytestmark = pytest.mark.slow
 

@@ -14,7 +14,7 @@ from workbench.core.records import Document, TargetHit
 from workbench.measures.metrics.evaluate import evaluate
 from workbench.measures.metrics.inputs import Retrieved
 from workbench.measures.metrics.names import Metric
-from workbench.runner.pipeline.target_tables import responses_of
+from workbench.runner.pipeline.stages.responses import responses_of
 from workbench.systems.asking import TargetReply
 from workbench.systems.callable.target import PythonTarget
 from workbench.testing.small_results import labels_of, retrieved_of

@@ -31,9 +31,8 @@ from tests.small_sweep import ran, write_experiment
 from workbench.core.environment import advice
 from workbench.core.errors import InputError
 from workbench.core.schemas import SCHEMAS
-from workbench.runner.execution.dask.cluster import connected
-from workbench.runner.execution.dask.precompute import precompute
-from workbench.runner.execution.dask.workers import Task
+from workbench.runner.execution.dask_sweep import connected, precompute
+from workbench.runner.execution.dask_workers import Task
 from workbench.runner.execution.local import Outcome, run_experiment
 from workbench.runner.execution.outputs import write_outputs
 from workbench.runner.experiment.read import read_experiment
@@ -280,7 +279,7 @@ def test_unusable_workers_are_reported_before_anything_runs(two_workers, small_f
     # Closed by the garbage collector, a client waits for ever wherever the collector comes while a lock of Dask is held.
     assert {one.status for one in gc.get_objects() if issubclass(type(one), Client)} <= {"closed"}
     # A worker sees another folder under this path, as a machine of its own does.
-    monkeypatch.setattr("workbench.runner.execution.dask.cluster._place", lambda _: str(tmp_path / "elsewhere"))
+    monkeypatch.setattr("workbench.runner.execution.dask_sweep._place", lambda _: str(tmp_path / "elsewhere"))
     with pytest.raises(InputError, match=rf"does not see the store {re.escape(str(tmp_path / 'elsewhere'))}.*mount it there"):
         run(small_file, outputs, scheduler=two_workers.address)
     monkeypatch.undo()
@@ -404,7 +403,7 @@ def test_workers_of_ours_leave_this_process_its_threads_also_one_that_replaces_a
 
 
 def test_a_sweep_without_workers_imports_no_dask(fork):
-    script = "import sys, workbench.cli.main, workbench.runner.execution.local, workbench.runner.execution.dask.precompute; print(*{'dask', 'distributed', 'fsspec'} & set(sys.modules))"
+    script = "import sys, workbench.cli.main, workbench.runner.execution.local, workbench.runner.execution.dask_sweep; print(*{'dask', 'distributed', 'fsspec'} & set(sys.modules))"
     assert fork(script).output() == ""
 
 

@@ -13,7 +13,7 @@ from tests.systems.http.service import Service
 from tests.systems.http.sessions import ANSWER, SEARCH
 from workbench.report.results.run_tables import RunTables
 from workbench.runner.execution.collect import collect
-from workbench.runner.execution.dask.precompute import precompute
+from workbench.runner.execution.dask_sweep import precompute
 from workbench.runner.execution.local import run_experiment
 from workbench.runner.experiment.read import experiment_of
 

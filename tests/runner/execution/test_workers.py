@@ -1,6 +1,6 @@
 """Which tasks start when, without workers."""
 
-from workbench.runner.execution.dask.workers import Task, TaskQueue, TaskResult
+from workbench.runner.execution.dask_workers import Task, TaskQueue, TaskResult
 
 
 def started(run: TaskQueue, room: int = 2) -> list[str]:

@@ -25,10 +25,9 @@ from workbench.core.errors import NotebookError
 from workbench.core.storage.result_store import Store
 from workbench.report.results.run_tables import RunTables
 from workbench.runner.execution.local import Outcome
-from workbench.runner.notebook_runner import notebooks, run_notebooks
+from workbench.runner.notebook_runner import notebooks
 from workbench.runner.notebook_runner.kernels import Kernels
-from workbench.runner.notebook_runner.notebooks import imported_modules, run_notebook
-from workbench.runner.notebook_runner.run_notebooks import at_once, execute, notebook_jobs
+from workbench.runner.notebook_runner.notebooks import at_once, execute, imported_modules, notebook_jobs, run_notebook
 
 pytestmark = pytest.mark.slow
 
@@ -276,7 +275,7 @@ SWEEP = """
 import sys
 from pathlib import Path
 from workbench.runner.notebook_runner.kernels import Kernels
-from workbench.runner.notebook_runner.run_notebooks import NotebookJob, execute
+from workbench.runner.notebook_runner.notebooks import NotebookJob, execute
 from workbench.core.storage.result_store import Store
 folder, source, fork = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3] == "True"
 store = Store(folder / "store")
@@ -382,7 +381,7 @@ def timeless(path: Path) -> str:
 
 def test_a_failing_notebook_is_reported_in_order_and_the_others_continue(shared, lines, tmp_path: Path):
     good, bad = notebook(tmp_path, "import time\ntime.sleep(1)"), notebook(tmp_path, "import os\nos._exit(1)")
-    wanted = [run_notebooks.NotebookJob(bad if number == 1 else good, f"n{number}", {"root": ""}, [number]) for number in range(4)]
+    wanted = [notebooks.NotebookJob(bad if number == 1 else good, f"n{number}", {"root": ""}, [number]) for number in range(4)]
     told: list[str] = []
     errors = execute(tmp_path / "notebooks", Store(tmp_path / "store"), wanted, shared, 2, told.append)
     assert list(errors) == ["n1"]
@@ -402,7 +401,7 @@ def test_notebooks_side_by_side_do_not_change_the_directory_of_the_process(tmp_p
     monkeypatch.setattr(os, "chdir", lambda folder: (visited.add(str(folder)), change(folder)))
     # The first two start in either order. One of those that are still running writes after the first of them ended.
     sources = [notebook(tmp_path, f"import time\ntime.sleep({seconds})") for seconds in (1, 3, 4)]
-    jobs = [run_notebooks.NotebookJob(source, source.stem, {"root": ""}, []) for source in sources]
+    jobs = [notebooks.NotebookJob(source, source.stem, {"root": ""}, []) for source in sources]
     try:
         assert execute(Path("notebooks"), Store(Path("store")), jobs, shared, 2, lambda _: None) == {}
     finally:

@@ -18,8 +18,7 @@ from workbench.runner.pipeline.configuration import PipelineConfiguration
 from workbench.runner.pipeline.graph import Graph
 from workbench.runner.pipeline.registry import STAGES
 from workbench.runner.pipeline.stage import Inputs
-from workbench.runner.pipeline.stages.chunks import ChunksStage
-from workbench.runner.pipeline.stages.vectors import VectorsStage
+from workbench.runner.pipeline.stages.indexing import ChunksStage, VectorsStage
 
 DENSE = PipelineConfiguration("dense", FixedChunker(size=64), StaticEmbedder(), DenseRetriever())
 Keys = Callable[..., dict[str, set[str]]]

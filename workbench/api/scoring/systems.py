@@ -17,7 +17,7 @@ from workbench.measures.metrics.evaluate import evaluate
 from workbench.measures.metrics.inputs import Labels
 from workbench.measures.metrics.names import Metric
 from workbench.runner.pipeline.search import metric_depth
-from workbench.runner.pipeline.target_tables import Responses, gives_text, responses_of, without_unscored
+from workbench.runner.pipeline.stages.responses import Responses, gives_text, responses_of, without_unscored
 from workbench.systems.asking import TargetRequest, replies_of
 from workbench.systems.base import Target, TargetResources
 from workbench.systems.callable.threads import left_running

@@ -36,7 +36,7 @@ from workbench.runner.execution.local import Outcome
 from workbench.runner.pipeline.configuration import Configuration
 from workbench.runner.pipeline.context import RunContext
 from workbench.runner.pipeline.stage_results import StageResults
-from workbench.runner.pipeline.target_tables import unknown_questions
+from workbench.runner.pipeline.stages.responses import unknown_questions
 
 # Characters shown on each side of a piece of evidence, so that readers see a missed one in context.
 _BESIDE = 160

@@ -21,12 +21,11 @@ from workbench.llm.base import ChatCall
 from workbench.llm.tokens import most_prompt_tokens
 from workbench.runner.execution.local import Say, check_code, context_of
 from workbench.runner.experiment.read import ExperimentSpec
+from workbench.runner.pipeline.answered_cases import SUPPORT, given_answers, passages_of, stored_claims
 from workbench.runner.pipeline.configuration import Configuration
 from workbench.runner.pipeline.graph import Graph, NodePlan
 from workbench.runner.pipeline.stage import Node
-from workbench.runner.pipeline.stages.judging.judgements import judgement_requests
-from workbench.runner.pipeline.stages.judging.verdicts import support_requests
-from workbench.runner.pipeline.stored_answers import SUPPORT, given_answers, passages_of, stored_claims
+from workbench.runner.pipeline.stages.judging import judgement_requests, support_requests
 
 _JUDGING = ("judge_tests", "claims", "verdicts", "judgements")
 # The claims of an answer that is not split yet, and the bytes of a token of a text that is not known yet.

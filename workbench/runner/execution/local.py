@@ -224,6 +224,6 @@ def on_workers(jobs: int | None, scheduler: str | None) -> Precompute | None:
     if not (jobs or scheduler):
         return None
     # Deferred: Dask is an optional dependency.
-    from workbench.runner.execution.dask.precompute import precompute
+    from workbench.runner.execution.dask_sweep import precompute
 
     return partial(precompute, jobs=jobs, scheduler=scheduler)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from workbench.core.text.formatting import count, listed, plural
 from workbench.report.results.run_tables import RunTables
 from workbench.runner.execution.local import Outcome
-from workbench.runner.pipeline.target_tables import UNMATCHED, UNPLACED
+from workbench.runner.pipeline.stages.responses import UNMATCHED, UNPLACED
 
 _REASONS = 3
 _JUDGING = ("judge_tests", "claims", "verdicts", "judgements")

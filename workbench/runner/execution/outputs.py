@@ -33,7 +33,7 @@ from workbench.runner.execution.collect import collect
 from workbench.runner.execution.local import Outcome, Say
 from workbench.runner.execution.missing import incomplete_replies, missing_answers, missing_judgements, missing_replies, mixed_models
 from workbench.runner.pipeline.stage_results import StageResults
-from workbench.runner.pipeline.target_tables import unscored_reasons
+from workbench.runner.pipeline.stages.responses import unscored_reasons
 from workbench.systems.callable.threads import left_running
 
 _OUTPUTS, _REPORTS = "outputs", "reports"
@@ -79,7 +79,7 @@ def publish(outcome: Outcome, say: Say, remember: bool = True, notebooks: bool =
             *left_running(),
         ]
         if notebooks:
-            from workbench.runner.notebook_runner.run_notebooks import run_notebooks  # Jupyter is heavy
+            from workbench.runner.notebook_runner.notebooks import run_notebooks  # Jupyter is heavy
 
             errors += [f"notebook {name}: {line}" for name, line in run_notebooks(run, folder, store, say).items()]
         else:

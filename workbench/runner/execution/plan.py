@@ -28,7 +28,7 @@ from workbench.runner.pipeline.chunk_table import slice_numbers
 from workbench.runner.pipeline.configuration import Configuration
 from workbench.runner.pipeline.context import RunContext
 from workbench.runner.pipeline.graph import Graph, NodePlan
-from workbench.runner.pipeline.stages.vectors import encoder_chunks
+from workbench.runner.pipeline.stages.indexing import encoder_chunks
 
 # Tokens per second of two quiet cores with all-MiniLM-L6-v2, for encoders that this store has not measured (docs/performance.md).
 _QUIET = {"openvino bfloat16": 22_000, "openvino float32": 14_000, "static": 800_000}

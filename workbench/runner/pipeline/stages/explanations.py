@@ -19,7 +19,7 @@ from workbench.runner.pipeline.configuration import Configuration
 from workbench.runner.pipeline.context import RunContext
 from workbench.runner.pipeline.stage import Identity, Inputs, Node, Stage, TableMakers
 from workbench.runner.pipeline.stage_results import StageResults, ranking_case
-from workbench.runner.pipeline.target_tables import unknown_questions
+from workbench.runner.pipeline.stages.responses import unknown_questions
 
 
 def _context_table(results: StageResults) -> pd.DataFrame:

@@ -16,7 +16,7 @@ from workbench.runner.pipeline.configuration import Configuration
 from workbench.runner.pipeline.context import RunContext
 from workbench.runner.pipeline.search import REWRITES, corpus_of, original_queries, rewrites_table, write_expanded
 from workbench.runner.pipeline.stage import Identity, Inputs, Node, Stage, TableMakers
-from workbench.runner.pipeline.stages.vectors import EmbeddingStage, embedder_of
+from workbench.runner.pipeline.stages.indexing import EmbeddingStage, embedder_of
 
 
 class RewrittenStage(Stage):

@@ -15,7 +15,7 @@ from workbench.runner.pipeline.configuration import Configuration
 from workbench.runner.pipeline.context import RunContext
 from workbench.runner.pipeline.stage import Identity, Inputs, Node, Stage
 from workbench.runner.pipeline.stage_results import ranking_case, retrieved
-from workbench.runner.pipeline.target_tables import without_unscored
+from workbench.runner.pipeline.stages.responses import without_unscored
 
 _COLUMNS = ["condition", "variant", "repeat", "query", "value", "state", "reason", "attainable"]
 # The inputs that give each part of a case.

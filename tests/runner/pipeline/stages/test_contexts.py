@@ -15,9 +15,9 @@ from workbench.core.records import Dataset, TokenCut, Variant
 from workbench.core.storage.result_store import StoredResult
 from workbench.measures.metrics.names import Metric
 from workbench.runner.execution.local import Outcome
+from workbench.runner.pipeline.answered_cases import passages_of
 from workbench.runner.pipeline.configuration import Configuration
 from workbench.runner.pipeline.graph import Graph
-from workbench.runner.pipeline.stored_answers import passages_of
 
 VARIANTS = variants_of(CONDITIONS, repeats=2)
 

@@ -3,7 +3,7 @@
 from workbench.components.judging.base import Judgement, JudgeRequest
 from workbench.components.judging.claims.base import AnswerClaims, SplitRequest
 from workbench.core.records import Claim, Passage
-from workbench.runner.pipeline.stages.judging.judged_stage import claims_fault, judgement_fault
+from workbench.runner.pipeline.stages.judging import claims_fault, judgement_fault
 
 REQUEST = JudgeRequest("support", "q", "a", "a claim", (Passage("d", 0, 5, "words"),))
 

@@ -27,13 +27,12 @@ from workbench.measures.attribution.answer_text import AnswerText, answer_text, 
 from workbench.measures.attribution.context_evidence import ContextEvidence
 from workbench.measures.attribution.evidence_state import embedded_extent
 from workbench.measures.metrics.case import Case
-from workbench.runner.pipeline.answered_cases import answered_case
+from workbench.runner.pipeline.answered_cases import answered_case, trust_in
 from workbench.runner.pipeline.context import RunContext
 from workbench.runner.pipeline.stage import Identity, Inputs, Node, TableMakers
 from workbench.runner.pipeline.stage_results import StageResults, ranking_case
-from workbench.runner.pipeline.stages.judging.judged_stage import JudgingStage
-from workbench.runner.pipeline.stored_answers import trust_in
-from workbench.runner.pipeline.target_tables import unknown_questions
+from workbench.runner.pipeline.stages.judging import JudgingStage
+from workbench.runner.pipeline.stages.responses import unknown_questions
 
 _COLUMNS = {
     "condition": "str",
