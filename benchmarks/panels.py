@@ -17,7 +17,7 @@ import numpy as np
 from benchmarks.claims import at_most
 from workbench.api.datasets import load_dataset
 from workbench.api.results import Results
-from workbench.api.widgets.boundaries.panel import KINDS, ChunkingPanel, try_chunking
+from workbench.api.widgets.boundaries import KINDS, ChunkingPanel, try_chunking
 from workbench.core.environment import data_folder
 from workbench.data.sources import recognise
 from workbench.runner.execution.local import run_experiment

@@ -31,10 +31,9 @@ from workbench.data.sources import SOURCES
 from workbench.measures.attribution.causes import CAUSES
 from workbench.measures.metrics.documents import answerable_auroc
 from workbench.measures.metrics.registry import METRICS
-from workbench.monitor.alerts.channels import Webhook, content
 from workbench.monitor.alerts.detect import RaisedAlert
 from workbench.monitor.alerts.settings import AlertLimit, AlertSettings
-from workbench.monitor.alerts.state import Alert
+from workbench.monitor.alerts.state import Alert, Webhook, content
 from workbench.monitor.log.asgi import LoggedRoute, QueryLogMiddleware
 from workbench.monitor.log.capture import LoggedQuestion
 from workbench.monitor.log.fields import FEEDBACK, FIELDS, REQUIRED

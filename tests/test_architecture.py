@@ -134,9 +134,9 @@ CONNECTING = {
         "runner.notebook_runner.kernels",
         "runner.notebook_runner.kernel_server",
         "runner.execution.dask_workers",
-        "monitor.traces.receiver",
+        "monitor.trace_receiver",
     },
-    "http.server": {"monitor.traces.receiver"},
+    "http.server": {"monitor.trace_receiver"},
     # They take no client of ours: SECURITY.md says what they reach.
     "huggingface_hub": {"llm.models.files"},
     "fsspec": {"core.storage.remote_store"},

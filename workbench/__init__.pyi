@@ -4,10 +4,10 @@ from .api.datasets import chunk_table as chunk_table
 from .api.datasets import load_dataset as load_dataset
 from .api.datasets import save_dataset as save_dataset
 from .api.datasets import show_chunks as show_chunks
+from .api.evaluation import check_freshness as check_freshness
 from .api.evaluation import evaluate as evaluate
 from .api.experiments import Experiment as Experiment
 from .api.experiments import sweep as sweep
-from .api.freshness import check_freshness as check_freshness
 from .api.labelling import apply_labels as apply_labels
 from .api.labelling import label_agreement as label_agreement
 from .api.pipeline import Hits as Hits
@@ -18,11 +18,11 @@ from .api.results import load as load
 from .api.scoring.score import Scores as Scores
 from .api.scoring.score import score as score
 from .api.systems import compare as compare
-from .api.widgets.answer_labeller.widget import label_answers as label_answers
-from .api.widgets.boundaries.panel import try_chunking as try_chunking
+from .api.widgets.answer_labeller import label_answers as label_answers
+from .api.widgets.boundaries import try_chunking as try_chunking
 from .api.widgets.explorer.explorer import explore as explore
 from .api.widgets.labeller.label import label as label
-from .api.widgets.what_if.panel import what_if as what_if
+from .api.widgets.what_if import what_if as what_if
 from .components.answering.base import Generator as Generator
 from .components.answering.chat import ChatGenerator as ChatGenerator
 from .components.answering.extractive import ExtractiveGenerator as ExtractiveGenerator

@@ -6,7 +6,7 @@ import pytest
 
 import workbench as wb
 from tests.tiny_dataset import write_dataset
-from workbench.api.chunk_marks import _MARK
+from workbench.api.datasets import _MARK
 
 TAG = re.compile(r"<[^>]*>")
 NUMBER = re.compile(rf'<span style="{_MARK}">(.*?)</span>')

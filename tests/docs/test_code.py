@@ -10,7 +10,7 @@ from benchmarks.faultbench.cases import NONE
 from tests.commands import workbench
 from tests.docs.conftest import DOCS, FAULTBENCH, LESSONS, PAGES, blocks, name_of
 from workbench.measures.attribution.causes import OWN_CAUSES
-from workbench.monitor.alerts.channels import signature
+from workbench.monitor.alerts.state import signature
 from workbench.monitor.log.reading import LoggedQuestions
 from workbench.monitor.page import load_monitoring
 from workbench.monitor.settings import MonitorSettings

@@ -13,8 +13,8 @@ from workbench.components.retrieval.registry import RETRIEVERS
 from workbench.core.schemas import SCHEMAS
 from workbench.data.sources import SOURCES
 from workbench.measures.metrics.registry import METRICS
-from workbench.monitor.alerts.channels import Webhook
 from workbench.monitor.alerts.settings import AlertLimit, AlertSettings
+from workbench.monitor.alerts.state import Webhook
 from workbench.monitor.log.asgi import LoggedRoute
 from workbench.monitor.settings import MonitorSettings
 from workbench.systems.registry import TARGETS

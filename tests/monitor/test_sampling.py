@@ -14,8 +14,19 @@ from hypothesis import strategies as st
 from tests.monitor.log_lines import ROWS, arrow_table, by_rows
 from tests.monitor.production_traffic import RULES, handbook, traffic
 from workbench.core.errors import InputError
-from workbench.monitor.question_texts import normalised
-from workbench.monitor.sampling import NO_ANSWER, NO_CONTEXT, NOT_DRAWN, OPEN, REFUSED, TRUNCATED, _novelty, draw, outline, skipped
+from workbench.monitor.sampling import (
+    NO_ANSWER,
+    NO_CONTEXT,
+    NOT_DRAWN,
+    OPEN,
+    REFUSED,
+    TRUNCATED,
+    _novelty,
+    draw,
+    normalised,
+    outline,
+    skipped,
+)
 
 LOG = traffic(3_000, days=3)
 OUTLINE = outline(arrow_table(LOG))

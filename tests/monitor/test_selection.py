@@ -13,9 +13,7 @@ from workbench.components.embedding.embed import MemoryVectorCache, embed
 from workbench.components.embedding.static import StaticEmbedder
 from workbench.core.records import Dataset, Document
 from workbench.data.formats.golden import write_golden
-from workbench.monitor.question_texts import leaders, normalised, signature
-from workbench.monitor.sampling import outline
-from workbench.monitor.selection import production_dataset, select
+from workbench.monitor.sampling import leaders, normalised, outline, production_dataset, select, signature
 from workbench.people.generation.passages import EMBEDDER
 
 CACHE = MemoryVectorCache()

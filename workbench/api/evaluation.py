@@ -1,7 +1,8 @@
-"""Evaluate an index, or any other retrieval system, on a dataset."""
+"""Evaluate an index, or any other retrieval system, on a dataset, and check whether a target serves stale data."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -12,16 +13,21 @@ from workbench.api.pipeline import Index, Pipeline
 from workbench.api.scoring.score import Scores, scores_of
 from workbench.api.scoring.systems import EnoughHits, run_system
 from workbench.api.systems import scores_of_target, usual_metrics
-from workbench.core.errors import InputError
+from workbench.core.errors import InputError, RunError
 from workbench.core.records import Dataset, Variant
 from workbench.core.text.guessed_names import checked_names
 from workbench.data.checks import checked
+from workbench.llm.session import CallResources
 from workbench.measures.metrics.expressions import computed_anew
 from workbench.measures.metrics.inputs import Labels
 from workbench.measures.metrics.names import Metric, metrics_given
 from workbench.measures.statistics.clusters import query_clusters
 from workbench.runner.pipeline.graph import Graph
+from workbench.systems.base import Target, TargetDownError, TargetResources
 from workbench.systems.callable.target import PythonTarget
+from workbench.systems.freshness.cases import FreshnessData, read_freshness
+from workbench.systems.freshness.check import FreshnessReport
+from workbench.systems.freshness.check import check_freshness as check_target
 
 # It takes a question and a number of hits.
 SearchFunction = Callable[[str, int], Iterable[Any]]
@@ -96,3 +102,33 @@ def _index_rows(index: Index, dataset: Dataset, metrics: Sequence[Metric]) -> pd
     return pd.concat(
         [results.of("scores", Variant(), str(metric)).table("scores").assign(metric=str(metric)) for metric in metrics], ignore_index=True
     )
+
+
+def check_freshness(target: Target, data: FreshnessData | str | Path) -> FreshnessReport:
+    """Let a target ingest, replace and delete documents, and check each time that it serves neither old nor deleted text.
+
+    All documents of `data` are deleted from the target at the end.
+
+    Parameters
+    ----------
+    target: a target that takes documents.
+    data: a folder with `documents`, `earlier` versions and the questions of `stale.jsonl`, or what `read_freshness` made of one.
+
+    Raises
+    ------
+    InputError: the target takes no documents, or the folder is not such a folder.
+    RunError: the target does not start, or breaks down.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> data = wb.read_freshness("experiments/handbook").only(["finance/company-cards"])
+    >>> wb.check_freshness(wb.PipelineTarget(name="ours", chunker=wb.FixedChunker(size=128)), data).verdict
+    'passed'
+    """
+    require(target, Target, "target")
+    found = data if isinstance(data, FreshnessData) else read_freshness(Path(data))
+    try:
+        return check_target(target, found, TargetResources(CallResources()))
+    except TargetDownError as error:
+        raise RunError(f"the target {target.name} failed: {error}", "check that it runs and that its settings fit") from None

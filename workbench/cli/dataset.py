@@ -98,8 +98,7 @@ def from_log(log: Path, path: str, take: int, folder: Path, monitoring: Path | N
     from workbench.data.formats.golden import write_golden
     from workbench.data.sources import recognise
     from workbench.monitor.passes import open_log, read_evaluations
-    from workbench.monitor.sampling import COLUMNS, outline
-    from workbench.monitor.selection import production_dataset, select
+    from workbench.monitor.sampling import COLUMNS, outline, production_dataset, select
     from workbench.people.generation.passages import EMBEDDER
 
     known = recognise(path, None).load(unlabelled=True)

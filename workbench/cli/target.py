@@ -64,7 +64,7 @@ def freshness(experiment: Path, folder: Path, overrides: tuple[str, ...], allow_
 
     Documents with these ids are replaced in the target and deleted at the end. Exit 1 if a target serves stale data, 4 if that was not seen.
     """
-    from workbench.api.freshness import check_freshness
+    from workbench.api.evaluation import check_freshness
 
     _, targets = _read(experiment, overrides, allow_code)
     taking = [system for system in targets if system.ingests]

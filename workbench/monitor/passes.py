@@ -31,11 +31,10 @@ from workbench.llm.session import CallResources
 from workbench.measures.metrics.coverage import Bools
 from workbench.measures.statistics.clusters import FEWEST_FOR_INTERVAL
 from workbench.measures.statistics.judging.sampled import FEWEST_SCORES
-from workbench.monitor.alerts.channels import append_alert, prometheus
 from workbench.monitor.alerts.detect import DetectedAlerts, detect
 from workbench.monitor.alerts.signals import COLUMNS as SIGNALS
 from workbench.monitor.alerts.signals import ordered, signals, version_changes, version_names
-from workbench.monitor.alerts.state import Alert, acknowledge, deliver, lock, read_state, update, write_state
+from workbench.monitor.alerts.state import Alert, acknowledge, append_alert, deliver, lock, prometheus, read_state, update, write_state
 from workbench.monitor.comparison import SUPPORT, compare_days
 from workbench.monitor.judging import JudgeErrors, LogEstimate, estimate, evaluation_events, judge, judge_errors
 from workbench.monitor.log.fields import FIELDS
@@ -43,10 +42,9 @@ from workbench.monitor.log.reading import LoggedQuestions
 from workbench.monitor.log.summary import READ, summarise
 from workbench.monitor.page import load_monitoring, write_monitoring
 from workbench.monitor.pass_record import COMPARISON, PASS, STATE, SUMMARY, PassRecord, WorthLabelling
-from workbench.monitor.sampling import COLUMNS, NO_BUDGET, draw, outline, skipped
-from workbench.monitor.selection import select
+from workbench.monitor.sampling import COLUMNS, NO_BUDGET, draw, outline, select, skipped
 from workbench.monitor.settings import MonitorSettings
-from workbench.monitor.traces.reading import read_traces
+from workbench.monitor.traces import read_traces
 from workbench.people.generation.passages import EMBEDDER
 from workbench.report.results.run_tables import MANIFEST, RunTables
 from workbench.runner.pipeline.context import Workspace

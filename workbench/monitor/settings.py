@@ -11,8 +11,8 @@ from workbench.components.judging.settings import Judging
 from workbench.core.component import field_fault
 from workbench.core.errors import InputError
 from workbench.core.records import Variant
-from workbench.monitor.alerts.channels import Webhook
 from workbench.monitor.alerts.settings import AlertLimit, AlertSettings
+from workbench.monitor.alerts.state import Webhook
 from workbench.runner.experiment.judging_keys import judging_in
 from workbench.runner.experiment.yaml_file import read_yaml
 

@@ -7,8 +7,7 @@ import pytest
 
 from tests.api.export.exported import Asked, Reply, ask
 from tests.forked import Forked
-from workbench.api.export.components import write_prompt
-from workbench.api.export.export import export_configuration
+from workbench.api.export.export import export_configuration, write_prompt
 from workbench.api.export.prompt_tokens import question_tokens
 from workbench.components.answering.base import Generator
 from workbench.components.answering.chat import ChatGenerator

@@ -16,9 +16,8 @@ from pydantic import ValidationError
 from tests.loopback import Loopback, LoopbackHandler, closed_port, serving
 from tests.monitor.alerts.test_state import RAISED, SETTINGS, watch
 from workbench.core.errors import RunError
-from workbench.monitor.alerts.channels import SIGNATURE, Webhook, append_alert, content, prometheus
 from workbench.monitor.alerts.detect import AlertTest
-from workbench.monitor.alerts.state import Alert, AlertState, deliver, update
+from workbench.monitor.alerts.state import SIGNATURE, Alert, AlertState, Webhook, append_alert, content, deliver, prometheus, update
 
 SECRET = "a secret of the webhook"
 

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from workbench.monitor.alerts.signals import lost_results
-from workbench.monitor.question_texts import normalised, signature
+from workbench.monitor.sampling import normalised, signature
 
 # Texts that begin alike have near vectors.
 VECTORS = {"a": [1.0, 0.0], "b": [0.0, 1.0]}

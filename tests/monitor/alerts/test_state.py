@@ -8,10 +8,9 @@ import pytest
 
 from tests.monitor.alerts.logs import START, alert_settings, rates, table
 from workbench.core.errors import InputError, RunError, StoreError
-from workbench.monitor.alerts.channels import content
 from workbench.monitor.alerts.detect import DetectedAlerts, RaisedAlert, detect, iso
 from workbench.monitor.alerts.signals import DAY
-from workbench.monitor.alerts.state import AlertState, acknowledge, deliver, lock, read_state, update, write_state
+from workbench.monitor.alerts.state import AlertState, acknowledge, content, deliver, lock, read_state, update, write_state
 
 # Not the time of an alert in the form of `iso`.
 CHANGES = [("change", f"a{time}") for time in ("", " at b", " at NaT", " at now", " at 12", " at 0001-01-01", " at 9999-12-31T00:00:00Z")]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.monitor.traces.conftest import TRACE, request, span, write_lines
 from workbench.monitor.judging import evaluation_events
-from workbench.monitor.traces.reading import read_traces
+from workbench.monitor.traces import read_traces
 from workbench.systems.recorded.traces.otlp import protobuf_json
 
 EVALUATIONS = [

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from tests.monitor.traces.conftest import write_lines
-from workbench.monitor.traces.reading import TraceRows, read_traces
+from workbench.monitor.traces import TraceRows, read_traces
 from workbench.systems.recorded.traces.tool_exports import nanoseconds
 
 DOCUMENTS = [

@@ -15,7 +15,7 @@ from tests.fuzzing import check_examples, few_or_many
 from tests.monitor.traces.conftest import request, span, write_lines
 from workbench.core.errors import InputError
 from workbench.monitor.log.fields import row_fault
-from workbench.monitor.traces.reading import bounded_lines, read_traces
+from workbench.monitor.traces import bounded_lines, read_traces
 from workbench.systems.recorded.traces.trace import NOT_CAPTURED
 
 BERTHS, FEES = {"doc_id": "berths.md#3", "score": 0.81}, {"doc_id": "fees.md#1", "score": 0.62}

@@ -18,8 +18,8 @@ import pytest
 from tests.monitor.traces.conftest import request, span
 from workbench.core.errors import InputError
 from workbench.monitor.judging import evaluation_events
-from workbench.monitor.traces.reading import read_traces
-from workbench.monitor.traces.receiver import ReceiverLimits, TraceReceiver
+from workbench.monitor.trace_receiver import ReceiverLimits, TraceReceiver
+from workbench.monitor.traces import read_traces
 
 LIMITS = ReceiverLimits(body_bytes=1 << 20, request_seconds=1.0, connections=4)
 ROOT = span(0, None, {"openinference.span.kind": "CHAIN", "input.value": "à quai?", "output.value": "18 EUR"})

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.monitor.traces.conftest import TRACE, pairs, request, span, value, write_lines
-from workbench.monitor.traces.reading import TraceRows, read_traces
+from workbench.monitor.traces import TraceRows, read_traces
 from workbench.systems.recorded.traces.trace import HIDDEN, NOT_CAPTURED
 
 ROOT = span(0, None, {"openinference.span.kind": "CHAIN", "input.value": "fee?"}, seconds=20)

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from markupsafe import escape
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from workbench.api.chunk_marks import EvidenceMark, marked_text
+from workbench.api.datasets import EvidenceMark, marked_text
 from workbench.cli.main import main
 from workbench.core.errors import InputError
 from workbench.core.records import Chunk

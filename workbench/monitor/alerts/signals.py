@@ -17,7 +17,7 @@ from workbench.core.text.formatting import plural
 from workbench.measures.metrics.coverage import Bools, Floats, Ints
 from workbench.measures.statistics.sequential import DriftTest, drift_test
 from workbench.monitor.log.summary import feedback_shares, numbers
-from workbench.monitor.question_texts import LONGEST, NEAR, normalised, signature
+from workbench.monitor.sampling import LONGEST, NEAR, normalised, signature
 
 DAY = 86_400 * 10**9
 # A version that none of this many questions before had is a change, also if it returns. Two that answer in turns are no changes.

@@ -1,4 +1,4 @@
-"""The contexts, answers and judgements of a variant, as metrics and the causes of failed answers read them. All metrics share them."""
+"""The stored contexts, answers and judgements of a variant, as metrics and the causes of failed answers read them. All metrics share them."""
 
 import json
 import math

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from workbench.api.freshness import check_freshness
+from workbench.api.evaluation import check_freshness
 from workbench.api.given_systems import ingesting, target_for
 from workbench.api.results import Results
 from workbench.components.answering.refusals import is_refusal

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from workbench.api.freshness import check_freshness
+from workbench.api.evaluation import check_freshness
 from workbench.core.errors import WorkbenchError
 from workbench.core.records import Dataset
 from workbench.core.text.formatting import aligned, plural

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from workbench.api.widgets.explorer.question_filter import QuestionFilter, causes_between, selection
+from workbench.api.widgets.explorer.model import QuestionFilter, causes_between, selection
 
 FIRST = [1.0, 0.5, 0.0, np.nan] + [0.25] * 16
 SECOND = [0.5, 0.5, 0.5, 0.5] + [0.25] * 16

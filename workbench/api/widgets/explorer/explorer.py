@@ -16,8 +16,7 @@ import pandas as pd
 
 from workbench.api.arguments import require
 from workbench.api.results import Results, opened
-from workbench.api.widgets.explorer.model import ExploredQuestion, ExplorerModel, Side
-from workbench.api.widgets.explorer.question_filter import OUTCOMES, QuestionFilter, causes_between, selection
+from workbench.api.widgets.explorer.model import OUTCOMES, ExploredQuestion, ExplorerModel, QuestionFilter, Side, causes_between, selection
 from workbench.api.widgets.explorer.view import failures_html, option_line, question_html, side_html, static_html
 from workbench.api.widgets.notebook_panel import WITHIN, SavedDisplay, attended, display_table
 from workbench.core.errors import WorkbenchError, error_line

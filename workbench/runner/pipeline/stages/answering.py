@@ -1,4 +1,4 @@
-"""Make the contexts in which a configuration answers the questions, or take those of a target."""
+"""Make the contexts in which a configuration answers the questions, or take those of a target, and answer from them."""
 
 import json
 from collections.abc import Iterator, Sequence

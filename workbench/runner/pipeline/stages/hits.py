@@ -1,4 +1,4 @@
-"""Rank chunks and documents for each question."""
+"""Rank chunks and documents for each question, order the best chunks again, and add their neighbours."""
 
 from typing import ClassVar
 

@@ -1,4 +1,4 @@
-"""Embed the chunks and the questions, and build a Chroma index from the vectors of the chunks."""
+"""Split documents into chunks, embed the chunks and the questions, and build a Chroma index from the vectors of the chunks."""
 
 import time
 from collections.abc import Sequence

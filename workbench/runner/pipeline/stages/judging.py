@@ -1,4 +1,7 @@
-"""The base of the stages that judge the answers of a variant, and how they make their judgements: each distinct request once."""
+"""The stages that judge: tests of the judges, and claims, verdicts and judgements of the answers of each variant.
+
+Each distinct request is judged once.
+"""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

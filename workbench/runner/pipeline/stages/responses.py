@@ -1,4 +1,4 @@
-"""Ask a target all questions."""
+"""Ask a target all questions: its replies as chunks and rankings, matched with documents, and reasons for questions without a score."""
 
 import json
 from collections import Counter
@@ -83,7 +83,7 @@ def _samples_table(results: StageResults) -> pd.DataFrame:
 class ResponsesStage(Stage):
     """The replies of a target, matched with the documents of the dataset.
 
-    Table `hits`, a row for each hit of each question, with the columns of `target_tables.RETURNED`: of its search, or else the sources of its
+    Table `hits`, a row for each hit of each question, with the columns of `RETURNED`: of its search, or else the sources of its
     answer. Table `sources`: the sources of its answers, if it names any, and values `named`: the questions for which it does. Table `failures`:
     query, error, and `unanswered`: the same of its answers. Table `samples`: query, number, prompt, reply of the texts that it asked its client
     for. Values `seconds`: those of each reply.

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import workbench as wb
-from workbench.api.widgets.what_if.panel import WhatIfPanel
+from workbench.api.widgets.what_if import WhatIfPanel
 from workbench.core.errors import InputError
 from workbench.runner.execution.local import Outcome
 

@@ -21,7 +21,7 @@ from workbench.core.environment import is_local
 from workbench.core.errors import InputError
 from workbench.core.files import append_lines
 from workbench.data.lines import parse_json
-from workbench.monitor.traces.reading import LINE_LIMIT
+from workbench.monitor.traces import LINE_LIMIT
 from workbench.systems.recorded.traces.otlp import OtlpSignal, protobuf_json
 
 # By path the signal, and the list in a request of it.

@@ -1,4 +1,4 @@
-// The view of workbench.api.widgets.answer_labeller.widget.AnswerLabeller: it draws `state` and sends what the person does.
+// The view of workbench.api.widgets.answer_labeller.AnswerLabeller: it draws `state` and sends what the person does.
 class AnswerLabellerView {
   constructor(model, root) {
     this.model = model;

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 import workbench as wb
-from workbench.api.widgets.boundaries.panel import PAGE, ChunkingPanel
+from workbench.api.widgets.boundaries import PAGE, ChunkingPanel
 from workbench.core.errors import InputError
 from workbench.core.records import Dataset, Document, Need, Query, Span
 
