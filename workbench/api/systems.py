@@ -156,7 +156,8 @@ def _run(settings: dict[str, Any], made: dict[str, Any], outputs: str | Path | N
     # Always in a new folder: a function that has changed since must not get the results of an earlier one.
     folder = Path(tempfile.mkdtemp(prefix="workbench-"))
     atexit.register(partial(shutil.rmtree, folder, ignore_errors=True))
-    outcome = run_experiment(spec, folder, _quiet)
+    # A comparison of few systems needs no line for each.
+    outcome = run_experiment(spec, folder, lambda _: None)
     if not outcome.results:
         name, line = next(iter(outcome.failures.items()))
         raise RunError(f"every system failed; {name}: {line}", "try the system on one question")
@@ -165,20 +166,13 @@ def _run(settings: dict[str, Any], made: dict[str, Any], outputs: str | Path | N
     tables = write_outputs(outcome)
     for line in (*_notes(tables), *missing_answers(tables)):
         say_above(line)
-    kept = outcome.folder if outputs is None else _copied(outcome.folder, Path(outputs) / _NAME)
-    return Results.read(kept)
-
-
-def _copied(folder: Path, target: Path) -> Path:
-    """Copy a run in place of an earlier one."""
+    if outputs is None:
+        return Results.read(outcome.folder)
+    target = Path(outputs) / _NAME
     with store_errors(target.parent):
         shutil.rmtree(target, ignore_errors=True)
-        shutil.copytree(folder, target)
-    return target
-
-
-def _quiet(_: str) -> None:
-    """Say nothing: a comparison of few systems needs no line for each."""
+        shutil.copytree(outcome.folder, target)
+    return Results.read(target)
 
 
 def _notes(tables: RunTables) -> tuple[str, ...]:

@@ -150,9 +150,9 @@ def plan(experiment: ExperimentArguments, ask: bool) -> None:
         from workbench.runner.execution.costs import pilot
 
         results = pilot(spec, experiment.outputs, say_aside)
-        for result in results:
-            say(result.line)
-        if not all(result.estimated for result in results):
+        for line, _ in results:
+            say(line)
+        if not all(estimated for _, estimated in results):
             sys.exit(3)
 
 

@@ -329,7 +329,7 @@ def write_monitoring(folder: Path) -> Path:
 
 _STEPS = {name: f"{name}_seconds" for name in ("embedding", "retrieval", "reranking", "generation")} | {"the whole answer": "seconds"}
 _MOST_SLICES, _MOST_RESOLVED, _MOST_EVIDENCE = 25, 20, 10
-_NAME, _QUESTION, _ID = 40, 160, 16
+_QUESTION, _ID = 160, 16
 _TAKE = "24"
 # The rows of a comparison by measure and period.
 _Slice = dict[tuple[str, str], Mapping[str, Any]]

@@ -173,9 +173,9 @@ def detect(
     left_out[silent] = int((times < start).sum()) if start > first else 0
     period = (start, start + length)
     # In the first half of the reference period questions become known, and the second half shows which share is usual.
-    lost = lost_results(table, int(np.searchsorted(table["time"].to_numpy(), sum(period) // 2)), encode)
-    left_out["no results, and not compared with similar questions"] = lost.uncompared
-    table = table.assign(lost=lost.values, refused=_refused(table, judged))
+    lost, uncompared = lost_results(table, int(np.searchsorted(table["time"].to_numpy(), sum(period) // 2)), encode)
+    left_out["no results, and not compared with similar questions"] = uncompared
+    table = table.assign(lost=lost, refused=_refused(table, judged))
     log = _Log(whole, table, version_changes(whole["setup"]), settings, period, until)
     raised, tested = list[RaisedAlert](), list[AlertTest]()
     for alert in LIMITS:

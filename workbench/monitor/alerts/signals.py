@@ -193,15 +193,10 @@ MOST_COMPARED = 2000
 _BLOCK = 4096
 
 
-class LostResults(NamedTuple):
-    """Of each row (n): 1 if its question lost its results or its first document, 0 if it has them, else NaN. And the number of questions not compared."""
-
-    values: Floats
-    uncompared: int = 0
-
-
-def lost_results(table: pd.DataFrame, history: int, encode: Encode | None = None) -> LostResults:
+def lost_results(table: pd.DataFrame, history: int, encode: Encode | None = None) -> tuple[Floats, int]:
     """Compare the results of questions after the first `history` rows with those that they had before.
+
+    Returns for each row (n) 1 if its question lost its results or its first document, 0 if it has them, else NaN, and the number of questions not compared.
 
     A question has lost results if an earlier one with its text had some, and it has none, or if none of its hits is of the document that came first the
     first time. Other questions have lost them only if they have none, and with `encode`, if a near-duplicate had some in the
@@ -227,7 +222,7 @@ def lost_results(table: pd.DataFrame, history: int, encode: Encode | None = None
         similar = np.zeros(len(names), dtype=bool)
         similar[compared] = _similar(compared, names, np.flatnonzero(first < history), encode)
         values[later & (empty == 1) & similar[codes]] = 1
-    return LostResults(values, len(wanted) - len(compared))
+    return values, len(wanted) - len(compared)
 
 
 def _similar(wanted: Ints, names: NDArray[np.object_], known: Ints, encode: Encode) -> Bools:
@@ -299,5 +294,4 @@ def _sample(questions: pd.DataFrame, start: int, end: int, most: int) -> Ints:
 
 def _vectors(texts: "pd.Series[str]", encode: Encode) -> Vectors:
     codes, distinct = pd.factorize(texts.to_numpy())
-    vectors = np.asarray(encode(distinct.tolist()), dtype=np.float32)[codes]
-    return np.asarray(vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12))
+    return _unit(np.asarray(encode(distinct.tolist()), dtype=np.float32)[codes])

@@ -206,18 +206,10 @@ class PilotEstimate:
         return f"{number(self.total, digits)} {interval(max(0.0, self.low), self.high, digits)}"
 
 
-@dataclass(frozen=True)
-class PilotResult:
-    """The line about a configuration, and whether it has an estimate, which needs at least one answer."""
-
-    line: str
-    estimated: bool = True
-
-
-def pilot(experiment: ExperimentSpec, outputs: Path, say: Say) -> list[PilotResult]:
+def pilot(experiment: ExperimentSpec, outputs: Path, say: Say) -> list[tuple[str, bool]]:
     """Ask a random sample of 20 questions of each configuration whose answers by a model are missing, and estimate what all of them cost.
 
-    The replies are in the cache of calls, so a sweep does not ask these questions again. Raises InputError if no such answer is missing.
+    Returns a line about each, and whether it has an estimate, which needs an answer. The replies are in the cache of calls, so a sweep does not ask these questions again. Raises InputError if no such answer is missing.
     """
     check_code(experiment)
     graph = Graph(context_of(experiment, outputs))
@@ -233,16 +225,16 @@ def pilot(experiment: ExperimentSpec, outputs: Path, say: Say) -> list[PilotResu
     return results
 
 
-def _estimated(graph: Graph, plan: NodePlan, configuration: Configuration) -> PilotResult:
+def _estimated(graph: Graph, plan: NodePlan, configuration: Configuration) -> tuple[str, bool]:
     requests, generator = _requests(graph, plan, configuration), configuration.answering
     if generator is None or not requests:
-        return PilotResult(f"{configuration.name}: no question has a context")
+        return f"{configuration.name}: no question has a context", True
     random = np.random.default_rng(int(fingerprint([request.query.query_id for request in requests])[:8], 16))
     sample = [requests[place] for place in sorted(random.choice(len(requests), min(ITEMS, len(requests)), replace=False).tolist())]
     resources = AnswerResources(graph.run.workspace.vectors, graph.run.calls)
     answers = [answer for _, answer in generator.answer(sample, resources)]
     answered = [answer for answer in answers if not answer.error]
-    return PilotResult(f"{configuration.name}: {_line(answered, answers, len(requests))}", bool(answered))
+    return f"{configuration.name}: {_line(answered, answers, len(requests))}", bool(answered)
 
 
 def _line(answered: Sequence[Answer], answers: Sequence[Answer], items: int) -> str:

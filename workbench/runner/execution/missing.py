@@ -3,7 +3,6 @@
 import json
 from collections import Counter
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from workbench.core.text.formatting import count, listed, plural
 from workbench.report.results.run_tables import RunTables
@@ -50,19 +49,12 @@ def counted_reasons(errors: Iterable[str]) -> str:
     return shown + more
 
 
-class MissingJudgements(NamedTuple):
-    """A line about failed calls, which the next run makes again, and one about replies without a judgement, or empty texts."""
-
-    failed: str = ""
-    unread: str = ""
-
-
-def missing_judgements(outcome: Outcome) -> MissingJudgements:
-    """Count the missing judgements of a run by reason."""
+def missing_judgements(outcome: Outcome) -> tuple[str, str]:
+    """Return a line about failed calls, which the next run makes again, and one about replies without a judgement, or empty texts."""
     missing = [entry.values("missing") for results in outcome.results for entry in results.parts(*_JUDGING)]
     failed, unread = ([error for each in missing for error in each[name]] for name in ("failed", "unread"))
     of = count(sum(each["of"] for each in missing))
-    return MissingJudgements(
+    return (
         f"{count(len(failed))} of {of} judgements are missing and not scored ({counted_reasons(failed)}); run again to ask only for these"
         if failed
         else "",

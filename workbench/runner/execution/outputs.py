@@ -68,10 +68,10 @@ def publish(outcome: Outcome, say: Say, remember: bool = True, notebooks: bool =
                 append(run, outcome.run.workspace.outputs, datetime.now(UTC))
             except WorkbenchError as error:
                 errors.append(f"this run is not in the history: {'; '.join(error.lines)}")
-        judgements = missing_judgements(outcome)
-        errors += missing_replies(run) + missing_answers(run) + list(filter(None, [judgements.failed]))
+        failed, unread = missing_judgements(outcome)
+        errors += missing_replies(run) + missing_answers(run) + ([failed] if failed else [])
         notes += [
-            *filter(None, [judgements.unread]),
+            *([unread] if unread else []),
             *incomplete_replies(run),
             *cut_sentences(run),
             *mixed_models(run),

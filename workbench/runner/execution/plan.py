@@ -98,13 +98,6 @@ def _range(model: EncodingModel, speeds: Sequence[float]) -> Speed:
     return Speed(quiet / _BUSY, quiet, False)
 
 
-class DeliverableTokens(NamedTuple):
-    """The tokens of `all` slices that a configuration can deliver and of the `k` largest, as `@2000t` counts them."""
-
-    all: int
-    k: int
-
-
 @dataclass(frozen=True)
 class PlannedConfiguration:
     """A configuration: whether each stage is stored, its chunks, and the tokens to embed beyond those of earlier configurations.
@@ -114,7 +107,7 @@ class PlannedConfiguration:
     not run: without those of a chunker the chunks are unknown, without any the keys are, and so what is stored. `pairs` of question and chunk
     are the most that a reranker scores, in the fewest and most `rerank_seconds`; some may be stored, or be those of another configuration.
     `bound` is the most that its answers cost, and `judging` about the most that judging them costs. `requests` is the most that a target is asked,
-    None without a target.
+    None without a target. `deliverable` has the tokens of all slices that it can deliver and of the `k` largest, as `@2000t` counts them.
     """
 
     name: str
@@ -124,7 +117,7 @@ class PlannedConfiguration:
     truncated: int = 0
     exact: bool = True
     error: str = ""
-    deliverable: DeliverableTokens | None = None
+    deliverable: tuple[int, int] | None = None
     named_code: tuple[str, ...] = ()
     pairs: int = 0
     rerank_seconds: tuple[float, float] = (0.0, 0.0)
@@ -278,9 +271,9 @@ def _reranking(configuration: Configuration, reused: Mapping[str, bool], queries
     return pairs, (pairs / fast / 2, pairs / slow)
 
 
-def _deliverable(chunks: pd.DataFrame, k: int) -> DeliverableTokens:
+def _deliverable(chunks: pd.DataFrame, k: int) -> tuple[int, int]:
     tokens = np.sort(chunks["tokens"].to_numpy(np.int64)[np.unique(slice_numbers(chunks), return_index=True)[1]])
-    return DeliverableTokens(int(tokens.sum()), int(tokens[-k:].sum()))
+    return int(tokens.sum()), int(tokens[-k:].sum())
 
 
 def _delivery(experiment: ExperimentSpec, run: RunContext, planned: Sequence[PlannedConfiguration]) -> list[str]:
@@ -293,9 +286,9 @@ def _delivery(experiment: ExperimentSpec, run: RunContext, planned: Sequence[Pla
     whole = {
         each.name: budgets[each.name]
         for each in planned
-        if each.name in budgets and each.deliverable and each.deliverable.all < budgets[each.name]
+        if each.name in budgets and each.deliverable and each.deliverable[0] < budgets[each.name]
     }
-    most = {each.name: each.deliverable.k for each in planned if each.name not in budgets and each.deliverable}
+    most = {each.name: each.deliverable[1] for each in planned if each.name not in budgets and each.deliverable}
     read = sorted({metric.tokens for metric in experiment.metrics if metric.tokens is not None})
     return notes + whole_corpus(whole, len(planned)) + short_deliveries(read, most, len(planned))
 

@@ -1,15 +1,15 @@
 """Make the contexts in which a configuration answers the questions, or take those of a target, and answer from them."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from workbench.components.answering.base import AnswerRequest, AnswerResources, Generator
+from workbench.components.answering.base import AnswerRequest, Generator
 from workbench.components.answering.citations import VERSION as CITATIONS_VERSION
 from workbench.components.answering.prompt_tokens import prompt_tokens
 from workbench.components.answering.refusals import VERSION as REFUSALS_VERSION
@@ -40,6 +40,7 @@ from workbench.runner.pipeline.stage import Identity, Inputs, Node, Stage, Table
 from workbench.runner.pipeline.stage_results import StageResults, retrieved
 from workbench.runner.pipeline.stages.responses import RETURNED
 
+T = TypeVar("T")
 _PASSAGES = {
     "query": "int64",
     "number": "int64",
@@ -362,7 +363,13 @@ class AnswersStage(Stage):
         numbers = [number for number in contexts if number not in failed]
         requests = [AnswerRequest(queries[number], contexts[number], inputs.node.variant) for number in numbers]
         title = f"answer {inputs.configuration.name} {inputs.node.variant}"
-        made = failed | dict(zip(numbers, _answered(generator, requests, run.answer_resources, title), strict=True))
+        given = in_order(
+            generator.answer(requests, run.answer_resources),
+            *(len(requests), f"answering {generator.kind!r}", title, generator.calls_model),
+            item="answer",
+        )
+        read = given if generator.verbatim else map(_without_reasoning, given)
+        made = failed | dict(zip(numbers, read, strict=True))
         answers = [made[number] for number in contexts]
         rows = [_row(number, queries[number].text, answer) for number, answer in zip(contexts, answers, strict=True)]
         writer.table("answers", pd.DataFrame(rows, columns=list(_COLUMNS)).astype(_COLUMNS))
@@ -379,18 +386,20 @@ def _failed(inputs: Inputs) -> dict[int, Answer]:
     return {query: Answer(error=error) for query, error in inputs.entry("responses").table("unanswered").itertuples(index=False)}
 
 
-def _answered(generator: Generator, requests: Sequence[AnswerRequest], resources: AnswerResources, title: str) -> list[Answer]:
-    answers: dict[int, Answer] = {}
-    # Only the answers of a model take long enough for a bar.
-    with ProgressBar(total=len(requests), unit="answer", desc=title, disable=not generator.calls_model) as bar:
-        for place, answer in generator.answer(requests, resources):
-            if place in answers or not 0 <= place < len(requests):
-                raise RunError(f"answering {generator.kind!r} gave the answer {place} twice or of no request", "correct its method answer")
-            answers[place] = answer if generator.verbatim else _without_reasoning(answer)
+def in_order(outcomes: Iterable[tuple[int, T]], number: int, who: str, title: str, shown: bool, item: str = "judgement") -> list[T]:
+    """Return outcomes in the order of their requests. Raises RunError if a component omits one or gives one twice."""
+    placed: dict[int, T] = {}
+    fix = "correct its method answer" if item == "answer" else "correct its method"
+    # Only the calls of a model take long enough for a bar.
+    with ProgressBar(total=number, unit=item, desc=title, disable=not shown) as bar:
+        for place, outcome in outcomes:
+            if place in placed or not 0 <= place < number:
+                raise RunError(f"{who} gave the {item} {place} twice or of no request", fix)
+            placed[place] = outcome
             bar.update()
-    if len(answers) < len(requests):
-        raise RunError(f"answering {generator.kind!r} gave {len(answers)} of {len(requests)} answers", "correct its method answer")
-    return [answers[place] for place in range(len(requests))]
+    if len(placed) < number:
+        raise RunError(f"{who} gave {len(placed)} of {number} {item}s", fix)
+    return [placed[place] for place in range(number)]
 
 
 def _without_reasoning(answer: Answer) -> Answer:

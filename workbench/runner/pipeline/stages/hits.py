@@ -91,13 +91,17 @@ class HitsStage(Stage):
         retrieval, corpus, depth = configuration.retrieval, corpus_of(inputs), search_depth(configuration, inputs.run)
         ranked = searched.searches(retrieval, corpus, depth)
         for search, ranking in ranked.items():
-            writer.table(f"{search}_hits", ranking.hits)
-            writer.table(f"{search}_ranking", ranking.ranking)
-            writer.table(f"{search}_about", ranking.queries)
+            _write(writer, search, ranking)
             if configuration.retrieval.fuses:
                 writer.table(f"{search}_sources", ranking.sources)
         size = folder_bytes(inputs.entry("index").folder) if "index" in inputs.entries else 0
         writer.values("searches", {"names": list(ranked), "index_bytes": size, "overlap": _overlap(ranked, configuration.retrieval.k)})
+
+
+def _write(writer: ResultWriter, search: str, ranking: Ranking) -> None:
+    writer.table(f"{search}_hits", ranking.hits)
+    writer.table(f"{search}_ranking", ranking.ranking)
+    writer.table(f"{search}_about", ranking.queries)
 
 
 def _overlap(ranked: dict[str, Ranking], k: int) -> float | None:
@@ -133,9 +137,7 @@ class RerankedStage(Stage):
         before = Ranking(ranked, ranking, about)
         queries, corpus = original_queries(inputs), corpus_of(inputs)
         after = reranked(before, queries, corpus, reranker, inputs.run.workspace.vectors, retrieval.k)
-        writer.table(f"{retrieval.evaluated}_hits", after.hits)
-        writer.table(f"{retrieval.evaluated}_ranking", after.ranking)
-        writer.table(f"{retrieval.evaluated}_about", after.queries)
+        _write(writer, retrieval.evaluated, after)
         writer.values("searches", {"names": [retrieval.evaluated], "index_bytes": 0, "overlap": None})
 
 

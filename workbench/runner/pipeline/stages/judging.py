@@ -21,13 +21,13 @@ from workbench.core.errors import RunError
 from workbench.core.records import Passage, Query, Variant
 from workbench.core.schemas import SCHEMAS
 from workbench.core.storage.result_store import ResultWriter
-from workbench.core.text.progress import ProgressBar
 from workbench.llm.base import lost_tries
 from workbench.runner.pipeline.answered_cases import FAILED, OVERLAP, SUPPORT, given_answers, passages_of, stored_claims, trust_in
 from workbench.runner.pipeline.configuration import Configuration
 from workbench.runner.pipeline.context import RunContext
 from workbench.runner.pipeline.stage import Identity, Inputs, Node, Stage, TableMakers
 from workbench.runner.pipeline.stage_results import StageResults
+from workbench.runner.pipeline.stages.answering import in_order
 
 
 class JudgingStage(Stage):
@@ -87,7 +87,7 @@ def _each_once(
 ) -> list[Outcome]:
     """Return the outcome of each request, of which equal ones are made once."""
     distinct = list(dict.fromkeys(requests))
-    by_request = dict(zip(distinct, _in_order(asked(distinct), len(distinct), who, title, shown), strict=True))
+    by_request = dict(zip(distinct, in_order(asked(distinct), len(distinct), who, title, shown), strict=True))
     for request, outcome in by_request.items():
         if fault := fault_of(outcome, request):
             raise RunError(f"{who} gave {fault}", "correct its method")
@@ -119,20 +119,6 @@ def claims_fault(outcome: AnswerClaims, request: SplitRequest) -> str:
         if not claim.text.strip() or any("\ud800" <= character <= "\udfff" for character in claim.text):
             return "a claim that is blank, or has half of a surrogate pair"
     return ""
-
-
-def _in_order(outcomes: Iterator[tuple[int, Outcome]], number: int, who: str, title: str, shown: bool) -> list[Outcome]:
-    placed: dict[int, Outcome] = {}
-    # Only the calls of a model take long enough for a bar.
-    with ProgressBar(total=number, unit="judgement", desc=title, disable=not shown) as bar:
-        for place, outcome in outcomes:
-            if place in placed or not 0 <= place < number:
-                raise RunError(f"{who} gave the judgement {place} twice or of no request", "correct its method")
-            placed[place] = outcome
-            bar.update()
-    if len(placed) < number:
-        raise RunError(f"{who} gave {len(placed)} of {number} judgements", "correct its method")
-    return [placed[place] for place in range(number)]
 
 
 def record_calls(writer: ResultWriter, outcomes: Sequence[Judgement | AnswerClaims], calls_model: bool) -> None:
