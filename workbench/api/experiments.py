@@ -279,13 +279,16 @@ def _given(key: str, value: Any) -> Any:
             return [_stages(item) for item in _required(key, value, Sequence, "a list of pipelines, or of components by stage")]
         case "sweep":
             _required(key, value, Mapping, "the alternatives of each stage by its name")
-            return {stage: [_component(each, stage) for each in _several(components)] for stage, components in value.items()}
+            several = {
+                stage: given if isinstance(given, Sequence) and not isinstance(given, str) else [given] for stage, given in value.items()
+            }
+            return {stage: [_component(each, stage) for each in components] for stage, components in several.items()}
         case "targets":
             return [_component(target, key) for target in value]
         case "metrics":
-            several = value if isinstance(value, Iterable) and not isinstance(value, str | Mapping) else [value]
+            names = value if isinstance(value, Iterable) and not isinstance(value, str | Mapping) else [value]
             # A name that does not exist is reported with the other faults of the experiment.
-            return [each if isinstance(each, str) else str(*metrics_given(each)) for each in several]
+            return [each if isinstance(each, str) else str(*metrics_given(each)) for each in names]
         case "conditions" | "exclude":
             return list(value)
         case "slices":
@@ -325,10 +328,6 @@ def _judges(value: Judging | Mapping[str, Any] | str) -> Any:
         if is_function(part):
             wrapped("judging", part)
     return {key: list(part) if isinstance(part, tuple) else part for key, part in value.items()}
-
-
-def _several(components: Sequence[Settings] | Settings) -> Sequence[Settings]:
-    return components if isinstance(components, Sequence) and not isinstance(components, str) else [components]
 
 
 def _component(component: Settings, owner: str) -> Settings:

@@ -54,7 +54,6 @@ class LoadedSource(Source):
         return source
 
     def load(self, unlabelled: bool = False) -> Dataset:
-        """Return the dataset. Raises DatasetError with every fault."""
         if self._dataset is None:
             raise InputError(f"the dataset {self.name} was only in memory", "load it again")
         return checked(self._dataset)

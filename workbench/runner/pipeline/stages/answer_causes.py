@@ -84,7 +84,6 @@ class AnswerCausesStage(JudgingStage):
         )
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
-        """Attribute the failures of each variant."""
         run, evidence = inputs.run, _evidence(inputs)
         unknown = unknown_questions(inputs, run.primary.family if run.primary else "documents")
         tests = (inputs.of("judge_tests", Variant(), task) for task in ("context_relevance", "answer_relevance"))

@@ -113,7 +113,6 @@ class ContextsStage(Stage):
         return Identity(settings, [prompts, limits, filters.identity if filters and condition != NONE else None])
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
-        """Make the context of every question."""
         variant, maker = inputs.node.variant, _maker(inputs)
         made = own_contexts(inputs) or [_made(maker, variant, query) for query in range(len(maker.labels))]
         about = (_about(maker, variant, query, context) for query, context in enumerate(made))
@@ -354,10 +353,7 @@ class AnswersStage(Stage):
         return Identity([generator.identity() if generator else None, str(node.variant)], [run.questions_identity, *versions])
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
-        """Answer the questions. If a call of a model failed, the next run asks again."""
-        generator, run = inputs.configuration.answering, inputs.run
-        if generator is None:
-            raise RunError(f"{inputs.configuration.name} answers no question", "run the sweep again")
+        generator, run = _generator(inputs.configuration), inputs.run
         contexts = passages_of(inputs.entry("contexts"))
         queries, failed = run.dataset.queries, _failed(inputs)
         numbers = [number for number in contexts if number not in failed]
@@ -375,6 +371,7 @@ class AnswersStage(Stage):
         writer.table("answers", pd.DataFrame(rows, columns=list(_COLUMNS)).astype(_COLUMNS))
         calls = {"seconds": [answer.seconds for answer in answers], "cached": [answer.cached for answer in answers]}
         writer.values("calls", calls | lost_tries(answers))
+        # The next run makes failed calls again.
         if generator.calls_model and any(answer.error for answer in answers):
             writer.mark_incomplete()
 

@@ -78,7 +78,6 @@ class ExplanationsStage(Stage):
         return Identity(run=[str(run.primary), run.primary.definition.version, run.spans, *([tokens] if tokens is not None else [])])
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
-        """Explain the ranking that is used to evaluate the configuration."""
         labels, metric = inputs.run.labels, inputs.run.primary
         if metric is None:
             raise RunError("the run has no primary metric to explain results by", "name one")

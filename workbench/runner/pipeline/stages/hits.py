@@ -86,7 +86,6 @@ class HitsStage(Stage):
         return {schema: make for schema, make in self.tables.items() if configuration.fuses or schema.name == "hits"}
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
-        """Rank chunks and documents for all queries with every search."""
         configuration, searched = inputs.configuration.pipeline, searched_queries(inputs)
         retrieval, corpus, depth = configuration.retrieval, corpus_of(inputs), search_depth(configuration, inputs.run)
         ranked = searched.searches(retrieval, corpus, depth)
@@ -129,7 +128,6 @@ class RerankedStage(Stage):
         return Identity(node.configuration.rerank.identity() if node.configuration.rerank else None)
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
-        """Score the pool of every query and order it again."""
         reranker, retrieval, hits = inputs.configuration.rerank, inputs.configuration.pipeline.retrieval, inputs.entry("hits")
         if reranker is None:
             raise RunError(f"{inputs.configuration.name} has no reranker", "run the sweep again")

@@ -49,7 +49,6 @@ class VectorsStage(EmbeddingStage):
     inputs = ("chunks",)
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
-        """Encode the texts missing from the vector cache."""
         embedder, workspace = embedder_of(inputs.configuration), inputs.run.workspace
         by_workers = workspace.spent.get(inputs.key, EncodingCost())
 

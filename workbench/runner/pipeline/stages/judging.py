@@ -55,7 +55,6 @@ class JudgedStage(JudgingStage):
         return variant
 
     def recorded(self, configuration: Configuration, run: RunContext) -> Any:
-        """Return the identities of the judges."""
         return [self.identity(Node(self.name, configuration, part=part), run).run for part in self.parts(configuration, run)]
 
 
@@ -157,7 +156,6 @@ class JudgeTestsStage(JudgingStage):
         return Identity(run=[[judge.identity(task), judge.label, [asdict(case) for case in known_answers(task)]]])
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
-        """Test the judge. If a call of a model failed, the next run asks again."""
         run = inputs.run
         task, judge = run.judge_of(inputs.node.part)
         found = trust(judge, task, run.answer_resources, run.workspace.store)
@@ -186,7 +184,6 @@ class ClaimsStage(JudgedStage):
         return Identity(run=run.required_judging.claims.identity())
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
-        """Split the answers. If a call of a model failed, the next run asks again."""
         splitter, answers = inputs.run.required_judging.claims, given_answers(inputs.entry("answers"))
         queries = inputs.run.dataset.queries
         requests = [SplitRequest(queries[query].text, text) for query, text in answers.items()]
@@ -266,7 +263,6 @@ class VerdictsStage(JudgedStage):
         return Identity(run=self._judge(node.part, run).identity("support"))
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
-        """Verify the claims. If a call of a model failed, the next run asks again."""
         judge, claims = self._judge(inputs.node.part, inputs.run), stored_claims(inputs.entry("claims"))
         answers, contexts = given_answers(inputs.entry("answers")), passages_of(inputs.entry("contexts"))
         asked = [claim for claim in claims if contexts[claim[0]]]
@@ -338,7 +334,6 @@ class JudgementsStage(JudgedStage):
         return Identity(run={task: judge.identity(task)})
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
-        """Judge the passages or the answers. If a call of a model failed, the next run asks again."""
         task, judge = inputs.run.judge_of(inputs.node.part)
         answers, contexts = given_answers(inputs.entry("answers")), passages_of(inputs.entry("contexts"))
         requests = dict(judgement_requests(task, inputs.run.dataset.queries, contexts, answers))

@@ -118,7 +118,6 @@ class ResponsesStage(Stage):
         return {schema: make for schema, make in self.tables.items() if answers or schema.name == "targets"}
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
-        """Ask the questions. If a request failed, the next run asks again."""
         (target,), run = inputs.configuration.targets, inputs.run
         replies = _replies(target, inputs)
         responses = responses_of(target, replies, run.dataset.documents, run.labels)
@@ -126,6 +125,7 @@ class ResponsesStage(Stage):
             writer.table(name, table)
         for name, values in responses.contents.items():
             writer.values(name, values)
+        # The next run makes failed requests again.
         if any(reply.error for given in replies.values() for reply in given):
             writer.mark_incomplete()
 

@@ -69,7 +69,6 @@ class RewrittenVectorsStage(EmbeddingStage):
         return Identity([embedder.identity("query"), embedder.identity("document")])
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
-        """Encode all texts, each in its role."""
         embedder, cache = embedder_of(inputs.configuration), inputs.run.workspace.vectors
         rows = inputs.entry("rewritten").table(REWRITES)
         roles: tuple[Role, ...] = ("query", "document")

@@ -65,7 +65,6 @@ class ScoresStage(Stage):
         )
 
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
-        """Score the rankings of every search, or every variant."""
         metric = Metric.parse(inputs.node.part)
         tables, change = (_of_variants(metric, inputs), None) if metric.of_answers else _of_searches(metric, inputs)
         named = [
