@@ -69,13 +69,7 @@ class _Places:
 )
 @click.option("--junit", type=_path, metavar="FILE", help="Write the rules as JUnit XML.")
 @click.option("--annotations/--no-annotations", default=None, help="Print annotations of GitHub Actions.  [default: in GitHub Actions]")
-def gate(
-    folder: Path,
-    rules_file: Path | None,
-    update_baseline: Path | None,
-    more: tuple[Path, ...],
-    **options: Any,
-) -> None:
+def gate(folder: Path, rules_file: Path | None, update_baseline: Path | None, more: tuple[Path, ...], **options: Any) -> None:
     """Check a finished sweep against limits and baselines. It reads tables only, and writes the outcome into the report.
 
     Exit codes: 0 pass, 1 fail, 2 wrong input, 4 undecided: too few questions to say, or drafts among them.

@@ -51,13 +51,7 @@ def _experiment_options(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("--screen-queries", type=int, metavar="N", help="Screen on a sample of N questions; implies --screen.  [default: 200]")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Compute on N processes of this machine.")
 @click.option("--scheduler", metavar="TCP://HOST:PORT", help="Compute on the workers of this Dask scheduler.")
-def sweep(
-    experiment: ExperimentArguments,
-    screening: bool,
-    screen_queries: int | None,
-    jobs: int | None,
-    scheduler: str | None,
-) -> None:
+def sweep(experiment: ExperimentArguments, screening: bool, screen_queries: int | None, jobs: int | None, scheduler: str | None) -> None:
     """Run an experiment and write its tables, executed notebooks and report.html to OUTPUTS/<name>/.
 
     Results already in the store are reused, so an interrupted sweep resumes where it stopped.

@@ -204,11 +204,7 @@ class LogEstimate:
 
 
 def estimate(
-    evaluations: pd.DataFrame,
-    drawn: pd.DataFrame,
-    metric: str,
-    errors: Mapping[str, JudgeErrors] | None = None,
-    of_process: bool = False,
+    evaluations: pd.DataFrame, drawn: pd.DataFrame, metric: str, errors: Mapping[str, JudgeErrors] | None = None, of_process: bool = False
 ) -> LogEstimate:
     """Estimate the mean of a metric over the questions of which some were drawn. Sessions are the clusters.
 

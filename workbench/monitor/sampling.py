@@ -278,12 +278,7 @@ class SelectedQuestions:
 
 
 def select(
-    outlined: pd.DataFrame,
-    dataset: Dataset,
-    take: int,
-    embedder: Embedder,
-    cache: VectorCache,
-    evaluations: pd.DataFrame | None = None,
+    outlined: pd.DataFrame, dataset: Dataset, take: int, embedder: Embedder, cache: VectorCache, evaluations: pd.DataFrame | None = None
 ) -> SelectedQuestions:
     """Select up to `take` questions of a log, one of each group of near-duplicates, none of which the dataset has already.
 

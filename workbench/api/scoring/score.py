@@ -30,10 +30,7 @@ LISTS: dict[str, tuple[str, ...]] = _QUERY | {
     "relevant": ("relevant_doc_ids", "expected_doc_ids", "relevant_ids", "expected_ids"),
     "irrelevant": ("irrelevant_doc_ids", "irrelevant_ids"),
 }
-ROWS: dict[str, tuple[str, ...]] = _QUERY | {
-    "doc_id": ("docno", "docid", "document_id"),
-    "relevance": ("label", "grade", "relevant"),
-}
+ROWS: dict[str, tuple[str, ...]] = _QUERY | {"doc_id": ("docno", "docid", "document_id"), "relevance": ("label", "grade", "relevant")}
 # trec_eval reserves memory for every grade up to the largest one.
 MOST_GRADE = 1000
 _GRADE_TYPES: tuple[Any, ...] = (int, float, np.integer, np.floating, np.bool_)

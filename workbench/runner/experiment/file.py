@@ -160,8 +160,7 @@ class ExperimentKeys(BaseModel):
         "`sweep` and `configurations` there is no other",
     )
     sweep: Annotated[Any, _defined("sweep")] = Field(
-        default={},
-        description="the alternatives of each stage; the alternatives of several stages, and lists in fields, multiply",
+        default={}, description="the alternatives of each stage; the alternatives of several stages, and lists in fields, multiply"
     )
     configurations: Annotated[Any, _defined("configurations")] = Field(
         default=None,

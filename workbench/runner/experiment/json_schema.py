@@ -237,13 +237,7 @@ def _inside(family: Family, usual: str | None) -> JsonSchema:
 def _by_name(family: Family, description: str) -> JsonSchema:
     """Return the schema of components by name, where a name is a kind unless the settings have another."""
     named = {
-        kind: any_of(
-            [
-                complete(family, kind, reference(f"{family.name}.{kind}")),
-                reference(family.name),
-                {"enum": _EMPTY},
-            ]
-        )
+        kind: any_of([complete(family, kind, reference(f"{family.name}.{kind}")), reference(family.name), {"enum": _EMPTY}])
         for kind in family.table
     }
     return {

@@ -68,12 +68,7 @@ class PipelineConfiguration:
 
     @classmethod
     def of(
-        cls,
-        chunking: Chunker,
-        embedding: Embedder,
-        retrieval: Retriever,
-        rerank: Reranker | None = None,
-        rewrite: Rewriter | None = None,
+        cls, chunking: Chunker, embedding: Embedder, retrieval: Retriever, rerank: Reranker | None = None, rewrite: Rewriter | None = None
     ) -> Self:
         """Return a configuration named after its chunking.
 

@@ -34,14 +34,7 @@ from workbench.runner.pipeline.stage_results import StageResults, ranking_case
 from workbench.runner.pipeline.stages.judging import JudgingStage
 from workbench.runner.pipeline.stages.responses import unknown_questions
 
-_COLUMNS = {
-    "condition": "str",
-    "variant": "str",
-    "repeat": "int64",
-    "query": "int64",
-    "cause": "str",
-    "evidence": "str",
-}
+_COLUMNS = {"condition": "str", "variant": "str", "repeat": "int64", "query": "int64", "cause": "str", "evidence": "str"}
 
 
 def _causes_table(results: StageResults) -> pd.DataFrame:
