@@ -176,6 +176,13 @@ def test_without_a_server_every_candidate_fails(documents: Path, reading_model: 
     assert "2 calls failed: answering" in done.stderr or "2 calls failed: no answer" in done.stderr
 
 
+def test_without_a_model_it_says_how_to_name_one_or_to_write_the_questions(documents: Path) -> None:
+    refused = dataset("generate", documents, "--output", documents.parent / "new")
+    assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)
+    assert "no model is named to write them; give --provider or --local" in refused.stderr
+    assert "or write questions in the labeller: workbench init FOLDER" in refused.stderr
+
+
 def test_no_work_of_a_person_is_overwritten(documents: Path, reading_model: ReadingModel) -> None:
     other = dataset("generate", documents, "--output", documents, *reading_model.options)
     assert (other.exit_code, other.stderr.count("exists and is no folder of generated questions; name a new one with --output")) == (2, 1)

@@ -61,19 +61,20 @@ def test_thirty_mixed_files_end_in_a_report_that_names_those_that_could_not_be_r
         assert reason in line
     assert "note: hr/latin1.txt is not UTF-8 and was read as cp1252; check its accents\n" in made.stdout
     assert f"19 documents from 31 files, {len(reasons)} skipped" in made.stdout
-    assert "no decision should rest on them" in made.stdout
-    assert made.stdout.endswith("workbench lab experiments/mixed.yaml --notebook label   # then review the drafts\n")
+    assert "a first report works, but its figures are not a result" in made.stdout
+    assert made.stdout.endswith("workbench lab experiments/mixed.yaml --notebook label   # then write the questions\n")
     folder = desk / "experiments" / "mixed"
     assert "Größere Beträge" in (folder / "documents" / "hr" / "latin1.txt").read_text("utf-8")
     questions = rows(folder / "questions.jsonl")
     assert len(questions) >= 20
-    assert all(row["synthetic"] and not row["accepted_by"] and row["provenance"]["model"] == "rules 3, no model" for row in questions)
+    assert all(row["synthetic"] and not row["accepted_by"] and row["provenance"] == {"part": "placeholder"} for row in questions)
     assert workbench("dataset", "check", "experiments/mixed").exit_code == 0
     assert workbench("plan", "experiments/mixed.yaml", *FAST).exit_code == 0
     swept = workbench("sweep", "experiments/mixed.yaml", *FAST)
     assert swept.exit_code == 0, swept.output
     page = (desk / "outputs" / "mixed" / "report.html").read_text("utf-8")
-    assert "every question is a draft that nobody has accepted" in page
+    assert "every question is a placeholder, and figures on headings in place of questions are not a result" in page
+    assert "First write the questions in place of the placeholders, in the labeller, and sweep its dataset." in page
     assert f"{len(reasons)} files of the folder are not in it" in page
     run = wb.load("outputs/mixed").tables
     assert {each["file"] for each in run.unread} == set(reasons)
@@ -110,16 +111,16 @@ def test_a_second_run_adds_new_files_and_leaves_the_work_of_a_person_as_it_is(de
     assert {row["relevant_doc_ids"][0] for row in rows(folder / "questions.jsonl")[edited.count("\n") :]} == {"canteen"}
 
 
-def test_documents_without_a_draft_are_named_and_folded_if_they_are_many(desk: Path):
+def test_documents_without_a_question_are_named_and_folded_if_they_are_many(desk: Path):
     (desk / "docs" / "table.md").write_text("| a | b |\n|---|---|\n| 1 | 2 |\n")
     made = workbench("init", "docs")
     assert made.exit_code == 0, made.output
-    assert "  1 of 4 new documents has no draft: table\n" in made.stdout
+    assert "  1 of 4 new documents has no question: table\n" in made.stdout
     for number in range(12):
         (desk / "docs" / f"t{number:02}.md").write_text(f"| a | b |\n|---|---|\n| 9 | {number} |\n")
     (desk / "docs" / "canteen.txt").write_text("The canteen is open from 11:30 to 14:00. A warm meal costs 6 euros for members.\n")
     again = workbench("init", "docs")
-    assert "  12 of 13 new documents have no draft: t00, t01, t02, t03, t04, t05 and 6 more\n" in again.stdout
+    assert "  12 of 13 new documents have no question: t00, t01, t02, t03, t04, t05 and 6 more\n" in again.stdout
 
 
 @pytest.mark.slow

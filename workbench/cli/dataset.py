@@ -160,6 +160,7 @@ def generate(path: str, folder: Path, outputs: Path, answers: bool, **options: A
     until a person accepts it. The same command again makes only the calls that are missing. Exit 1 if no question was accepted, 3 if calls failed.
     """
     from workbench.data.sources import read_sources
+    from workbench.llm.registry import provider_of
     from workbench.llm.session import CallBudget, CallResources
     from workbench.people.generation.candidates import GenerationSettings
     from workbench.people.generation.generate import answer_questions
@@ -171,6 +172,11 @@ def generate(path: str, folder: Path, outputs: Path, answers: bool, **options: A
 
     check_folder(folder)
     settings = GenerationSettings(**{name: options.pop(name) for name in _SETTINGS})
+    if not options["local"] and provider_of(options) is None:
+        what = "no model is named to write them"
+        raise InputError(
+            what, "give --provider or --local, or set RAG_EVAL_PROVIDER; or write questions in the labeller: workbench init FOLDER"
+        )
     client = client_from(options)
     limits = limits_from(options, client)
     source = read_sources(path, **options)

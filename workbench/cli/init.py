@@ -27,7 +27,7 @@ _MODEL = ("provider", "model", "base_url", "local")
 @click.option(
     "--to", "parent", type=click.Path(path_type=Path), default="experiments", show_default=True, help="Where NAME.yaml and NAME/ are made."
 )
-@click.option("--questions", type=click.IntRange(0, 100_000), default=60, show_default=True, help="How many questions to draft at most.")
+@click.option("--questions", type=click.IntRange(0, 100_000), default=60, show_default=True, help="How many passages to ask about at most.")
 @click.option("--seconds", type=click.IntRange(1, 3600), default=60, show_default=True, help="The longest time for converting a file.")
 @click.option(
     "--max-file-mb", type=click.IntRange(1, 1024), default=200, show_default=True, help="The largest file that is read, in megabytes."
@@ -40,8 +40,9 @@ def init(
 ) -> None:
     """Make an experiment from a FOLDER of Markdown, text, HTML, emails, PDF, DOCX, PPTX and notebooks.
 
-    It converts the files to documents, proposes chunkings that fit them, and drafts questions with evidence for a person to review: by rules, or by
-    a model if --provider, --model, --base-url or --local is given, which then reads the documents. The same command again adds new files. Documents, questions and the
+    It converts the files to documents, proposes chunkings that fit them, and chooses passages to ask about: a person writes the questions in the
+    labeller, and headings are placeholders until then. With --provider, --model, --base-url or --local, a model reads the documents and drafts
+    the questions. The same command again adds new files. Documents, questions and the
     experiment file that exist are never changed. Exit 1 if there is no document, or the dataset has faults.
     """
     from workbench.data.conversion.process import ConverterProcess
@@ -84,7 +85,7 @@ def _writer(questions: int, outputs: Path, options: dict[str, Any]) -> "Writer":
 
 
 def _report(started: "StartedExperiment", modelled: bool) -> None:
-    """Print what was read, drafted and proposed, what is missing, and the next commands."""
+    """Print what was read, chosen and proposed, what is missing, and the next commands."""
     conversion, place = started.conversion, started.place
     _say_lines("skipped: ", [f"{file.file} {file.reason}" for file in conversion.skipped])
     _say_lines("note: ", [f"{origin.file} {note}" for origin in conversion.added for note in origin.notes])
@@ -111,37 +112,34 @@ def _report(started: "StartedExperiment", modelled: bool) -> None:
 
 
 def _say_questions(started: "StartedExperiment", modelled: bool) -> None:
-    from workbench.people.new_experiment.start import overlap_sentence
-
-    say(
-        f"{started.place.folder / 'questions.jsonl'}: {plural(started.written, 'new draft')}, {plural(len(started.queries), 'question')} in all"
-    )
-    if started.drafts:
-        say(f"  made by rules, without a model; {overlap_sentence(started.drafts)}")
-    elif modelled and started.written:
+    new = plural(started.written, "new draft" if modelled else "new placeholder")
+    say(f"{started.place.folder / 'questions.jsonl'}: {new}, {plural(len(started.queries), 'question')} in all")
+    if modelled and started.written:
         say("  written by a model; such questions use the words of their passage, so review them before you decide anything")
+    elif started.written:
+        say("  a placeholder is a passage with its heading in place of a question: a first report works, but its figures are not a result")
     elif not started.queries:
-        say("  no heading or statement gives a question; write questions yourself, or let a model draft them (--provider, --local)")
+        say("  no passage is long enough to ask about; write questions in the labeller, or let a model draft them (--provider, --local)")
     if started.written and started.unasked:
         has = "has" if len(started.unasked) == 1 else "have"
         of = plural(len(started.conversion.added), "new document")
-        say(f"  {len(started.unasked):,} of {of} {has} no draft: {listed(sorted(started.unasked))}")
+        say(f"  {len(started.unasked):,} of {of} {has} no question: {listed(sorted(started.unasked))}")
 
 
 def _say_next(started: "StartedExperiment") -> None:
     from workbench.people.new_experiment.proposal import PROPOSED_DIFFERENCE
     from workbench.people.new_experiment.start import advice_lines
 
-    accepted = sum(not query.is_draft for query in started.queries)
     comparisons = started.spec.comparisons if started.spec else 1
     smallest = started.spec.smallest_difference if started.spec else PROPOSED_DIFFERENCE
-    _say_lines("to do: ", list(advice_lines(started.documents, len(started.queries), accepted, comparisons, smallest)))
+    _say_lines("to do: ", list(advice_lines(started.documents, started.queries, comparisons, smallest)))
+    do = "write the questions" if any(query.is_placeholder for query in started.queries) else "review the drafts"
     file = shlex.quote(str(started.place.file))
     if started.spec:
         say()
         say(f"workbench plan {file}   # what a sweep costs")
         say(f"workbench sweep {file}   # the first report")
-        say(f"workbench lab {file} --notebook label   # then review the drafts")
+        say(f"workbench lab {file} --notebook label   # then {do}")
 
 
 def _say_lines(start: str, lines: Sequence[str]) -> None:

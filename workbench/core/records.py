@@ -13,8 +13,10 @@ from workbench.core.text.guessed_names import AdvisedNames
 
 # The largest cut in tokens.
 MOST_TOKENS = 1_000_000
-# The fields of a question that a model or rules drafted: a mark, where it comes from, and the person who accepted it.
+# The fields of a question that a model drafted or that a heading stands for: a mark, where it comes from, and the person who accepted it.
 SYNTHETIC, PROVENANCE, ACCEPTED_BY = "synthetic", "provenance", "accepted_by"
+# The part of a question that is a heading until a person writes the question, in its provenance.
+PLACEHOLDER = "placeholder"
 # The field that says where a question comes from, and its value for one of a user.
 SOURCE, PRODUCTION = "source", "production"
 _SHOWN_QUERIES = 5
@@ -176,7 +178,7 @@ class Query(AdvisedNames):
 
     @property
     def synthetic(self) -> bool:
-        """True if a model or rules drafted the question or its answer, by the field `synthetic` of its metadata."""
+        """True if a model drafted the question or its answer, or a heading stands for it, by the field `synthetic` of its metadata."""
         return self.metadata.get(SYNTHETIC) is True
 
     @property
@@ -189,10 +191,21 @@ class Query(AdvisedNames):
         """True if the question is synthetic and nobody has accepted it."""
         return is_draft(self.metadata)
 
+    @property
+    def is_placeholder(self) -> bool:
+        """True if the question is the heading of a passage, in place of a question that nobody has written yet."""
+        return is_placeholder(self.metadata)
+
 
 def is_draft(metadata: Mapping[str, Any]) -> bool:
     """Return True if the metadata of a question say that it is synthetic and that nobody has accepted it."""
     return metadata.get(SYNTHETIC) is True and not _accepted_by(metadata)
+
+
+def is_placeholder(metadata: Mapping[str, Any]) -> bool:
+    """Return True if the metadata of a question say that it is a heading in place of a question that nobody has written yet."""
+    provenance = metadata.get(PROVENANCE)
+    return is_draft(metadata) and isinstance(provenance, Mapping) and provenance.get("part") == PLACEHOLDER
 
 
 def _accepted_by(metadata: Mapping[str, Any]) -> str:

@@ -109,19 +109,22 @@ def notes(draft: DatasetDraft) -> list[str]:
 
 
 def _synthetic(draft: DatasetDraft) -> list[str]:
-    """Return a line if a model wrote some of the questions, with the number that no person has accepted."""
-    written = [query for query, _ in draft.queries if query.synthetic]
+    """Return a line if headings are in place of some questions, and one if a model wrote some, with the number that no person has accepted."""
+    lines, of = list[str](), plural(len(draft.queries), "question")
+    if placeholders := sum(query.is_placeholder for query, _ in draft.queries):
+        lines.append(
+            f"{placeholders:,} of {of} are placeholders, headings in place of questions; write them (workbench lab EXPERIMENT --notebook label)"
+        )
+    written = [query for query, _ in draft.queries if query.synthetic and not query.is_placeholder]
     if not written:
-        return []
+        return lines
     waiting = sum(query.is_draft for query in written)
     accepted = (
         f"{waiting:,} of them are accepted by nobody; review them (workbench lab EXPERIMENT --notebook label, or workbench dataset accept)"
         if waiting
         else "all are accepted"
     )
-    return [
-        f"{len(written):,} of {plural(len(draft.queries), 'question')} are synthetic (drafted by a model or by rules, or with such answers), and {accepted}"
-    ]
+    return [*lines, f"{len(written):,} of {of} are synthetic (drafted by a model or by rules, or with such answers), and {accepted}"]
 
 
 def _unexpected(draft: DatasetDraft) -> list[str]:

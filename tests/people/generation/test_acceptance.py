@@ -55,3 +55,10 @@ def test_unknown_questions_and_files_are_errors_with_a_fix(tmp_path: Path) -> No
     file.write_text("{]\n")
     with pytest.raises(DatasetError, match="is not JSON"):
         accept_questions(file, None, "Ada")
+
+
+def test_a_placeholder_is_no_question_that_somebody_can_accept(tmp_path: Path) -> None:
+    file = write(tmp_path, synthetic("a"), synthetic("p", provenance={"part": "placeholder"}))
+    with pytest.raises(InputError, match=r"no synthetic question p; .* placeholders are written in the labeller"):
+        accept_questions(file, ["p"], "Ada")
+    assert accept_questions(file, None, "Ada") == (1, 1)

@@ -287,3 +287,25 @@ def test_unlabelled_questions_are_loaded_only_when_asked_for(tmp_path) -> None:
     (tmp_path / "questions.jsonl").write_text('{"query_id": "q1", "query": "", "relevant_doc_ids": ["fery"]}\n')
     with pytest.raises(wb.DatasetError, match="fery"):
         wb.load_dataset(tmp_path, unlabelled=True)
+
+
+def test_a_placeholder_is_in_the_dataset_once_a_person_has_written_its_question(dataset, tmp_path: Path) -> None:
+    placeholder = {"synthetic": True, "accepted_by": "", "provenance": {"part": "placeholder"}}
+    headings = tuple(Query(query_id, f"Heading {query_id}", metadata=placeholder) for query_id in ("h1", "h2", "h3"))
+    spans = {"h1": Span("bread", 0, 13), "h2": Span("bees", 0, 4), "h3": Span("old", 0, 7)}
+    needs = tuple(Need(query_id, (span,)) for query_id, span in spans.items())
+    qrels = tuple(Qrel(query_id, span.doc_id, 1) for query_id, span in spans.items())
+    source = replace(dataset, queries=headings, needs=needs, qrels=qrels)
+    labeller = wb.label(source, annotator="ann", file=tmp_path / "new.jsonl")
+    assert labeller.session.reason == "nobody has written the question that its passage answers"
+    assert "Write the question that the marked passage answers" in labeller.state["synthetic"]["text"]
+    assert labeller.state["synthetic"]["placeholder"]
+    labeller.act({"kind": "rewrite", "text": "What rests?"})
+    assert not labeller.state["synthetic"]["placeholder"]
+    labeller.session.go_to("h2")
+    labeller.session.accept(False)
+    applied = wb.apply_labels(source, tmp_path / "new.jsonl")
+    (written,) = applied.dataset.queries
+    assert (written.text, written.accepted_by, written.is_placeholder) == ("What rests?", "ann", False)
+    assert applied.dataset.needs == needs[:1]
+    assert applied.left_out == {"h2": "refused by ann", "h3": "a placeholder: nobody has written the question"}

@@ -5,13 +5,24 @@ from dataclasses import replace
 import yaml
 
 from tests.mixed_documents import BIKES, ENERGY, GERMAN, SHED, long_text, markdown
-from workbench.core.records import Document
+from workbench.core.records import Document, Query
 from workbench.measures.statistics.power import expected_questions
-from workbench.people.new_experiment.proposal import LARGE, PROPOSED_DIFFERENCE, Proposal, experiment_text, measure, propose
+from workbench.people.new_experiment.proposal import (
+    LARGE,
+    PROPOSED_DIFFERENCE,
+    Proposal,
+    experiment_text,
+    language_of,
+    measure,
+    parts_read,
+    propose,
+)
 from workbench.people.new_experiment.start import advice_lines, proposed_name
 from workbench.runner.experiment.read import experiment_of
 
 SECTIONS = [section for part in (BIKES, SHED, ENERGY) for section in part]
+WRITTEN, DRAFT = Query("q", "Who pays?"), Query("q", "Who pays?", metadata={"synthetic": True})
+PLACEHOLDER = Query("q", "Fees", metadata={"synthetic": True, "provenance": {"part": "placeholder"}})
 LONG = [Document(f"d{n}", markdown(SECTIONS * 6, f"Title {n}")) for n in range(6)]
 
 
@@ -68,14 +79,21 @@ def test_the_experiment_file_is_valid_and_each_setting_has_its_reason_above_it()
 
 
 def test_advice_says_how_many_documents_and_questions_to_add():
-    few = list(advice_lines(3, 12, 0, 4, 0.05))
+    few = list(advice_lines(3, [PLACEHOLDER] * 12, 4, 0.05))
     assert few[0].startswith("3 documents cannot show which chunking is better")
     assert few[1] == "12 questions are too few to name a winner; write at least 18 more"
-    assert few[2] == "every question is a draft that nobody has accepted"
-    (enough,) = advice_lines(40, 60, 60, 10, 0.05)
+    assert few[2] == (
+        "every question is a placeholder, and figures on headings in place of questions are not a result; "
+        "writing the questions takes about 12 minutes, at one a minute"
+    )
+    mixed = list(advice_lines(40, [PLACEHOLDER, DRAFT, *[WRITTEN] * 58], 10, 0.05))
+    assert mixed[1].startswith("of 60 questions, 1 is a placeholder and 1 is a draft that nobody has accepted, and figures on headings")
+    assert mixed[1].endswith("; writing the questions takes about 1 minute, at one a minute")
+    assert list(advice_lines(40, [DRAFT] * 60, 10, 0.05))[1] == "every question is a draft that nobody has accepted"
+    (enough,) = advice_lines(40, [WRITTEN] * 60, 10, 0.05)
     assert enough.startswith("60 questions show differences in span recall from about 0.1")
     assert "a difference of 0.05 needs about 6" in enough
-    (other,) = advice_lines(40, 60, 60, 10, 0.02)
+    (other,) = advice_lines(40, [WRITTEN] * 60, 10, 0.02)
     assert "a difference of 0.02 needs about 4,0" in other
 
 
@@ -86,7 +104,7 @@ def test_advice_counts_the_comparisons_with_the_baseline_that_the_experiment_set
     count = len(pairs.configurations)
     assert (pairs.baseline, pairs.comparisons) == (None, count * (count - 1) // 2)
     assert (expected_questions(0.05, 4), expected_questions(0.05, 10)) == (547, 653)
-    (line,) = advice_lines(40, 60, 60, with_baseline.comparisons, 0.05)
+    (line,) = advice_lines(40, [WRITTEN] * 60, with_baseline.comparisons, 0.05)
     assert line.endswith("from about 0.15; a difference of 0.05 needs about 547 (the report computes both from your data)")
 
 
@@ -131,3 +149,18 @@ def test_every_name_is_read_as_the_text_that_it_is():
     proposal = replace(propose(measure(LONG)), retrievers=())
     read = [yaml.safe_load(experiment_text(name, name, replace(proposal, baseline=name), [])) for name in names]
     assert [(each["name"], each["dataset"]["path"], each["baseline"]) for each in read] == [(name, name, name) for name in names]
+
+
+def test_languages_are_recognised_by_their_frequent_words():
+    assert language_of("The shed is open from nine to six on workdays.") == "en"
+    assert language_of("Die Werkstatt ist an Werktagen von neun bis sechs offen.") == "de"
+    assert language_of("Vélos, pompes, chaînes, freins; prix courants 2024") == ""
+
+
+def test_of_a_long_document_parts_are_read_from_its_beginning_to_its_end():
+    text = long_text(1)
+    found = list(parts_read(text))
+    assert found[0][0] == 0
+    assert found[-1][1] > 0.9 * len(text)
+    assert sum(end - start for start, end in found) < 310_000
+    assert list(parts_read("short")) == [(0, 5)]

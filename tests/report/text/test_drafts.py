@@ -16,6 +16,7 @@ from workbench.report.summary import headline, opening
 from workbench.report.text.sentences import beside_verdict, drafts_lines
 from workbench.report.topics.retrieval.differences import differences
 
+PLACEHOLDER = '{"synthetic": true, "provenance": {"part": "placeholder"}}'
 DRAFT, ACCEPTED = '{"synthetic": true}', '{"synthetic": true, "accepted_by": "Ada"}'
 _RNG = np.random.default_rng(3)
 _WORSE = _RNG.random(120) * 0.5
@@ -95,3 +96,21 @@ def test_accepted_questions_are_not_warned_of(won: RunTables) -> None:
     run = drafted(won, 0)
     assert drafts_lines(run) == drafts_lines(won) == []
     assert headline(findings(run)) == headline(findings(won))
+
+
+@pytest.mark.parametrize(
+    ("placeholders", "drafts", "questions"),
+    [
+        (120, 0, "every question is a placeholder"),
+        (1, 2, "of 120 questions, 1 is a placeholder and 2 are drafts that nobody has accepted"),
+    ],
+)
+def test_figures_on_placeholders_are_called_no_result(won: RunTables, placeholders: int, drafts: int, questions: str) -> None:
+    fields = [*[PLACEHOLDER] * placeholders, *[DRAFT] * drafts, *[ACCEPTED] * (120 - placeholders - drafts)]
+    run = replace(won, sources={**won.sources, "questions": lambda _: won.questions.assign(metadata=fields)})
+    why = f"{questions}, and figures on headings in place of questions are not a result"
+    lines = summary_lines(run)
+    assert f"A preview, not a decision: {why}, so nothing is tested and no winner is named." in lines
+    assert "First write the questions in place of the placeholders, in the labeller, and sweep its dataset." in lines
+    assert "Headings use the words of their evidence, which favours lexical search." in lines
+    assert "write the questions before you decide." in drafts_lines(run)[0]

@@ -12,7 +12,7 @@ from typing import Any
 from workbench.core.errors import DatasetError, InputError
 from workbench.core.files import parsed_json, write_text
 from workbench.core.fingerprint import file_digest, fingerprint
-from workbench.core.records import ACCEPTED_BY, PROVENANCE, SYNTHETIC, Dataset, Need, Qrel, Query
+from workbench.core.records import ACCEPTED_BY, PROVENANCE, SYNTHETIC, Dataset, Need, Qrel, Query, is_placeholder
 from workbench.core.text.formatting import listed, meant
 from workbench.data.draft import DatasetDraft
 from workbench.data.formats.golden import QUESTION_FILES, jsonl, question_rows, write_golden
@@ -188,10 +188,13 @@ def _rows(file: Path) -> tuple[list[str], dict[int, dict[str, Any]]]:
 
 def _wanted(rows: dict[int, dict[str, Any]], query_ids: Collection[str] | None, file: Path) -> set[int]:
     """Return the lines of the questions to accept."""
-    synthetic = {str(row.get("query_id")): index for index, row in rows.items() if row.get(SYNTHETIC) is True}
+    synthetic = {str(row.get("query_id")): index for index, row in rows.items() if row.get(SYNTHETIC) is True and not is_placeholder(row)}
     if query_ids is None:
         return {index for index in synthetic.values() if not rows[index].get(ACCEPTED_BY)}
     if missing := [query_id for query_id in query_ids if query_id not in synthetic]:
         hint = meant(missing[0], synthetic) if len(missing) == 1 else ""
-        raise InputError(f"{file} has no synthetic question {listed(missing)}{hint}", "give the query_id of questions with synthetic: true")
+        raise InputError(
+            f"{file} has no synthetic question {listed(missing)}{hint}",
+            "give the query_id of questions with synthetic: true; placeholders are written in the labeller",
+        )
     return {synthetic[query_id] for query_id in query_ids}

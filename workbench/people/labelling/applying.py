@@ -135,6 +135,8 @@ def _question(query: Query, judge: Adjudicator) -> Query:
 
 def _fault(query: Query, has_relevant: bool) -> str:
     """Return why a question cannot be in the dataset, or an empty text."""
+    if query.is_placeholder:
+        return "a placeholder: nobody has written the question"
     if query.answerable and not has_relevant:
         return "no document is labelled relevant; label one, or mark it as unanswerable"
     if not query.answerable and has_relevant:

@@ -8,14 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from workbench.components.chunking.fixed import FixedChunker
-from workbench.components.retrieval.bm25 import BM25Retriever
 from workbench.core.fingerprint import fingerprint
 from workbench.core.records import Chunk, Dataset, Document
 from workbench.core.text.progress import ProgressBar
 from workbench.data.formats.trec import read_run
+from workbench.people.rare_words import RareWords
 from workbench.report.results.run_tables import RETRIEVED, RunTables
 
 # The size of the passages of a pool without a run, in tokens.
@@ -84,13 +83,15 @@ def pool_of_run(dataset: Dataset, run: RunTables, rankings: Mapping[str, Mapping
 
 
 class CandidateSearch:
-    """A search by words for the first k documents of questions without a run. It reads the documents with the first question."""
+    """A search by rare words for the first k documents of questions without a run. It reads the documents with the first question.
+
+    It is none of the retrievers that experiments compare, so it favours none of them.
+    """
 
     def __init__(self, documents: Sequence[Document], k: int, seed: int = 0) -> None:
         self.documents = documents
         self.k = k
         self.seed = seed
-        self._retriever = BM25Retriever()
 
     @cached_property
     def _chunks(self) -> list[Chunk]:
@@ -98,24 +99,20 @@ class CandidateSearch:
         return [chunk for document in self.documents for chunk in chunker.split(document)]
 
     @cached_property
-    def _index(self) -> Any:
-        return self._retriever.index([chunk.embedded_text for chunk in self._chunks])
+    def _words(self) -> RareWords:
+        return RareWords([chunk.embedded_text for chunk in self._chunks])
 
     def pool(self, dataset: Dataset) -> LabelPool:
-        """Pool the documents that BM25 finds by their passages, for each question of the dataset."""
+        """Pool the documents whose passages share rare words with each question of the dataset."""
         found: dict[str, dict[str, None]] = defaultdict(dict)
         slices: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
-        if dataset.queries and self._chunks:
-            depth = min(len(self._chunks), 4 * self.k)
-            asked = zip(dataset.queries, self._retriever.words([query.text for query in dataset.queries]), strict=True)
-            few = len(dataset.queries) < _FEW
-            for query, words in ProgressBar(asked, total=len(dataset.queries), desc="search", unit="question", disable=few):
-                rows, scores = self._index.retrieve([words or [""]], k=depth, show_progress=False)
-                for row, score in zip(rows[0].tolist(), scores[0].tolist(), strict=True):
-                    chunk = self._chunks[row]
-                    if score > 0 and (chunk.doc_id in found[query.query_id] or len(found[query.query_id]) < self.k):
-                        found[query.query_id].setdefault(chunk.doc_id)
-                        slices[query.query_id, chunk.doc_id].append((chunk.start, chunk.end))
+        few = len(dataset.queries) < _FEW
+        for query in ProgressBar(dataset.queries, total=len(dataset.queries), desc="search", unit="question", disable=few):
+            for place in self._words.ranked(query.text)[: 4 * self.k]:
+                chunk = self._chunks[place]
+                if chunk.doc_id in found[query.query_id] or len(found[query.query_id]) < self.k:
+                    found[query.query_id].setdefault(chunk.doc_id)
+                    slices[query.query_id, chunk.doc_id].append((chunk.start, chunk.end))
         return LabelPool(_pooled(dataset, found, slices, self.seed), {})
 
 

@@ -111,4 +111,6 @@ def queue_without_run(dataset: Dataset) -> tuple[QueuedQuestion, ...]:
 
 
 def _draft(query: Query) -> str:
+    if query.is_placeholder:
+        return "nobody has written the question that its passage answers"
     return f"it is a draft{drafted_by(query)} that nobody has accepted"

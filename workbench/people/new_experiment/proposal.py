@@ -6,7 +6,7 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import yaml
@@ -14,10 +14,9 @@ import yaml
 from workbench.components.chunking.markdown import Block, blocks, parts_of
 from workbench.core.records import Document
 from workbench.core.text.formatting import approximate, count, listed, plural, share
+from workbench.core.text.words import words
 from workbench.llm.models.files import MINILM
 from workbench.llm.models.tokenizers import Tokens, tokenise
-from workbench.people.generation.drafting.phrasing import Language, language_of
-from workbench.people.generation.drafting.statements import documents_in_parts
 from workbench.runner.experiment.json_schema import EDITOR_LINE
 
 # The window of all-MiniLM-L6-v2, which reads nothing beyond it.
@@ -26,6 +25,233 @@ WINDOW = 256
 _MEASURED, _BLOCKS = 400, 40
 # A document with this many headings has sections.
 _HEADINGS = 2
+# Characters of a document that are read, and of each part that is read if the document is longer.
+_READ, _PART = 300_000, 30_000
+Language = Literal["en", "de", ""]
+# Frequent words, which most sentences of a language contain.
+_FUNCTION_WORDS: Mapping[Language, frozenset[str]] = {
+    "en": frozenset(
+        [
+            "a",
+            "an",
+            "the",
+            "of",
+            "to",
+            "in",
+            "on",
+            "at",
+            "for",
+            "with",
+            "by",
+            "from",
+            "and",
+            "or",
+            "but",
+            "not",
+            "no",
+            "is",
+            "are",
+            "was",
+            "were",
+            "be",
+            "been",
+            "has",
+            "have",
+            "had",
+            "do",
+            "does",
+            "did",
+            "it",
+            "its",
+            "this",
+            "that",
+            "these",
+            "those",
+            "you",
+            "your",
+            "we",
+            "our",
+            "they",
+            "their",
+            "he",
+            "she",
+            "his",
+            "her",
+            "i",
+            "my",
+            "me",
+            "as",
+            "if",
+            "when",
+            "which",
+            "who",
+            "whom",
+            "what",
+            "where",
+            "how",
+            "why",
+            "than",
+            "then",
+            "there",
+            "can",
+            "may",
+            "must",
+            "should",
+            "will",
+            "would",
+            "could",
+            "shall",
+            "all",
+            "any",
+            "each",
+            "every",
+            "more",
+            "most",
+            "other",
+            "some",
+            "such",
+            "only",
+            "own",
+            "so",
+            "too",
+            "very",
+            "about",
+            "after",
+            "before",
+            "up",
+            "down",
+            "out",
+            "over",
+            "under",
+            "into",
+            "between",
+            "also",
+            "per",
+            "via",
+        ]
+    ),
+    "de": frozenset(
+        [
+            "der",
+            "die",
+            "das",
+            "den",
+            "dem",
+            "des",
+            "ein",
+            "eine",
+            "einer",
+            "eines",
+            "einem",
+            "einen",
+            "und",
+            "oder",
+            "aber",
+            "nicht",
+            "kein",
+            "keine",
+            "ist",
+            "sind",
+            "war",
+            "waren",
+            "sein",
+            "wird",
+            "werden",
+            "wurde",
+            "hat",
+            "haben",
+            "hatte",
+            "im",
+            "in",
+            "am",
+            "an",
+            "auf",
+            "für",
+            "mit",
+            "von",
+            "vom",
+            "zu",
+            "zum",
+            "zur",
+            "bei",
+            "aus",
+            "nach",
+            "vor",
+            "über",
+            "unter",
+            "durch",
+            "als",
+            "wie",
+            "wenn",
+            "weil",
+            "dass",
+            "es",
+            "er",
+            "sie",
+            "wir",
+            "ihr",
+            "ich",
+            "man",
+            "sich",
+            "auch",
+            "nur",
+            "noch",
+            "so",
+            "sehr",
+            "was",
+            "wer",
+            "wo",
+            "wann",
+            "warum",
+            "welche",
+            "welcher",
+            "welches",
+            "alle",
+            "jede",
+            "jeder",
+            "jedes",
+            "mehr",
+            "kann",
+            "können",
+            "muss",
+            "müssen",
+            "darf",
+            "dürfen",
+            "soll",
+            "sollen",
+            "um",
+            "bis",
+            "ab",
+            "ohne",
+            "gegen",
+            "seit",
+        ]
+    ),
+}
+# The share of function words from which a text is of a language. Tables and lists of names have few.
+_CLEAR = 0.15
+
+
+def language_of(text: str) -> Language:
+    """Return the language of a text, English or German, or an empty text if it is probably neither."""
+    found = words(text)
+    shares = {language: sum(word in known for word in found) / max(1, len(found)) for language, known in _FUNCTION_WORDS.items()}
+    best = max(shares, key=lambda language: shares[language])
+    return best if shares[best] >= _CLEAR else ""
+
+
+def parts_read(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the slices of a text that are read, between blank lines: of a long text, parts that are spread evenly over it."""
+    if len(text) <= _READ:
+        yield 0, len(text)
+        return
+    number = _READ // _PART
+    for place in range(number):
+        start = place * (len(text) - _PART) // (number - 1)
+        start = text.find("\n\n", start, start + _PART) if place else 0
+        if start >= 0:
+            end = text.rfind("\n\n", start + 2, start + _PART)
+            yield start, end if end > start else start + _PART
 
 
 @dataclass(frozen=True)
@@ -88,7 +314,8 @@ def measure(documents: Sequence[Document]) -> CorpusMeasures:
 def _measure(document: Document, found: _Lengths, languages: list[Language]) -> int:
     """Add the lengths of a document. Returns the characters that were measured."""
     headings = characters = 0
-    for _, text in documents_in_parts([document]):
+    for start, end in parts_read(document.text):
+        text = document.text[start:end]
         tokens = tokenise([text], MINILM)[0]
         found_blocks = blocks(text)
         sizes = _sizes(tokens, found_blocks)

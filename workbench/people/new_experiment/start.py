@@ -1,4 +1,4 @@
-"""Make an experiment of a folder of documents, or add the folder's new documents and drafted questions to it."""
+"""Make an experiment of a folder of documents, or add the folder's new documents and questions about them to it."""
 
 import errno
 import fcntl
@@ -13,39 +13,33 @@ from typing import Any
 
 from workbench.core.errors import InputError
 from workbench.core.files import write_text
-from workbench.core.records import ACCEPTED_BY, PROVENANCE, SYNTHETIC, Document, Query
-from workbench.core.text.formatting import approximate, number, plain_name, plural, share
+from workbench.core.records import Document, Query, is_placeholder
+from workbench.core.text.formatting import approximate, number, plain_name, plural
 from workbench.core.text.terminal import say_aside
 from workbench.data.checks import faults
 from workbench.data.conversion.process import ConverterProcess
 from workbench.data.formats.golden import QUESTION_FILES, jsonl
 from workbench.data.sources import GoldenSource
 from workbench.measures.statistics.power import expected_difference, expected_questions
-from workbench.people.generation.drafting.drafts import DraftQuestion, draft_questions
 from workbench.people.new_experiment.documents import FolderConversion, Origins, convert_folder, read_origins, texts_of, write_origins
+from workbench.people.new_experiment.placeholders import MINUTES, placeholder_rows
 from workbench.people.new_experiment.proposal import Proposal, ProposedSetting, experiment_text, measure, propose
 from workbench.report.text.sentences import drafts_of
 from workbench.runner.experiment.json_schema import SCHEMA_FILE, schema_text
 from workbench.runner.experiment.read import ExperimentSpec, read_experiment
 
-# Increased when the same documents begin to give other drafts.
-_VERSION = 3
-# Where a model would be named.
-RULES = f"rules {_VERSION}, no model"
-
 
 def existing_questions(folder: Path, about: Collection[str] = ()) -> list[str]:
-    """Return the texts of an experiment's questions, without the drafts of rules `about` these documents, which an interrupted run has left.
+    """Return the texts of an experiment's questions, without the placeholders `about` these documents, which an interrupted run has left.
 
     Lines that are not JSON have no text; the check of the dataset reports them.
     """
-    return [text for row in _rows(folder) if isinstance(text := row.get("query"), str) and not _drafted_about(row, about)]
+    return [text for row in _rows(folder) if isinstance(text := row.get("query"), str) and not _left_about(row, about)]
 
 
-def _drafted_about(row: Mapping[str, Any], about: Collection[str]) -> bool:
-    provenance, documents = row.get(PROVENANCE), row.get("relevant_doc_ids")
-    drafted = isinstance(provenance, dict) and provenance.get("model") == RULES
-    return drafted and isinstance(documents, list) and any(doc_id in about for doc_id in documents)
+def _left_about(row: Mapping[str, Any], about: Collection[str]) -> bool:
+    documents = row.get("relevant_doc_ids")
+    return is_placeholder(row) and isinstance(documents, list) and any(doc_id in about for doc_id in documents)
 
 
 def append_questions(folder: Path, rows: Sequence[Mapping[str, Any]]) -> int:
@@ -56,39 +50,6 @@ def append_questions(folder: Path, rows: Sequence[Mapping[str, Any]]) -> int:
         before = _text(folder)
         write_text(folder / QUESTION_FILES[0], before + ("\n" if before and not before.endswith("\n") else "") + jsonl(new))
     return len(new)
-
-
-def question_row(draft: DraftQuestion, texts: Mapping[str, str]) -> dict[str, Any]:
-    """Return a draft as a line of questions.jsonl, marked as synthetic."""
-    spans = [
-        {"doc_id": span.doc_id, "start": span.start, "end": span.end, "text": texts[span.doc_id][span.start : span.end]}
-        for span in draft.spans
-    ]
-    provenance = {
-        "part": "question",
-        "model": RULES,
-        "rule": draft.rule,
-        "headings": list(draft.headings),
-        "word_overlap": round(draft.overlap, 2),
-    }
-    return {
-        "query_id": draft.query_id,
-        "query": draft.question,
-        "relevant_doc_ids": list(dict.fromkeys(span.doc_id for span in draft.spans)),
-        "evidence": [spans],
-        SYNTHETIC: True,
-        ACCEPTED_BY: "",
-        PROVENANCE: provenance,
-    }
-
-
-def overlap_sentence(drafts: Sequence[DraftQuestion]) -> str:
-    """Say how many words of the drafts are words of their evidence, and what follows from that."""
-    mean = sum(draft.overlap for draft in drafts) / max(1, len(drafts))
-    return (
-        f"{share(mean, 1)} of their words are words of their evidence, which favours lexical search such as BM25, and "
-        "no decision should rest on them before a person has accepted or rewritten them"
-    )
 
 
 def _rows(folder: Path) -> list[dict[str, Any]]:
@@ -111,15 +72,16 @@ def _text(folder: Path) -> str:
 FEWEST_DOCUMENTS, FEWEST_QUESTIONS = 5, 30
 
 _LONGEST_NAME = 60
-# Writes questions about new documents, as lines of questions.jsonl, in place of the rules. It gets the questions that exist.
+# Writes questions about new documents, as lines of questions.jsonl, in place of headings. It gets the questions that exist.
 Writer = Callable[[Sequence[Document], Sequence[str]], Sequence[Mapping[str, Any]]]
 
 
-def advice_lines(documents: int, questions: int, accepted: int, comparisons: int, smallest: float) -> Iterator[str]:
+def advice_lines(documents: int, queries: Sequence[Query], comparisons: int, smallest: float) -> Iterator[str]:
     """Yield advice on what a dataset needs before a sweep can conclude anything: documents, questions, acceptance by a person.
 
-    `accepted` questions are not drafts, or accepted ones. `comparisons` are those of the experiment, all pairs or all with its baseline. `smallest` is the experiment's smallest difference that matters.
+    `comparisons` are those of the experiment, all pairs or all with its baseline. `smallest` is the experiment's smallest difference that matters.
     """
+    questions, placeholders = len(queries), sum(query.is_placeholder for query in queries)
     if documents < FEWEST_DOCUMENTS:
         yield (
             f"{plural(documents, 'document')} cannot show which chunking is better: questions about one document hang together, and a claim "
@@ -131,8 +93,9 @@ def advice_lines(documents: int, questions: int, accepted: int, comparisons: int
         shown, needed = expected_difference(questions, comparisons), expected_questions(smallest, comparisons)
         more = f"; a difference of {number(smallest, 2)} needs about {approximate(needed)}" if needed > questions else ""
         yield f"{plural(questions, 'question')} show differences in span recall from about {number(shown, 2)}{more} (the report computes both from your data)"
-    if accepted < questions:
-        yield drafts_of(questions - accepted, questions)
+    if waiting := sum(query.is_draft for query in queries):
+        minutes = f"; writing the questions takes about {plural(math.ceil(placeholders * MINUTES), 'minute')}, at one a minute"
+        yield drafts_of(waiting, questions, placeholders) + (minutes if placeholders else "")
 
 
 @dataclass(frozen=True)
@@ -169,14 +132,13 @@ class Place:
 
 @dataclass(frozen=True)
 class StartedExperiment:
-    """An experiment and what was done for it: documents, drafts, the proposal of a new file, and the faults of its dataset.
+    """An experiment and what was done for it: documents, questions, the proposal of a new file, and the faults of its dataset.
 
     `unasked` are the new documents that no new question is about.
     """
 
     place: Place
     conversion: FolderConversion
-    drafts: tuple[DraftQuestion, ...]
     written: int
     unasked: tuple[str, ...]
     proposal: Proposal | None
@@ -205,9 +167,9 @@ def _name_like(name: str) -> str:
 
 
 def start_experiment(place: Place, wanted: int, limits: ConverterProcess, writer: Writer | None = None) -> StartedExperiment:
-    """Convert new files, draft questions about them, and propose an experiment if there is no file yet.
+    """Convert new files, choose passages of them to ask about, and propose an experiment if there is no file yet.
 
-    Documents, questions and the experiment file that exist stay as they are. `wanted` is the number of questions that rules draft at most.
+    Documents, questions and the experiment file that exist stay as they are. `wanted` is the number of passages at most.
     Raises InputError for a folder that holds something else.
     """
     _known(place)
@@ -241,16 +203,15 @@ def _add_documents(place: Place, wanted: int, limits: ConverterProcess, writer: 
     asked = existing_questions(place.folder, {document.doc_id for document in new})
     # New documents get their share of the questions.
     share = math.ceil(wanted * len(new) / max(1, len(texts)))
-    drafts = tuple(draft_questions(new, share, asked)) if new and not writer else ()
-    rows = writer(new, asked) if new and writer else [question_row(draft, texts) for draft in drafts]
+    rows = (writer(new, asked) if writer else placeholder_rows(new, share, asked)) if new else ()
     # The record is last: what an interrupted run has written is found again by the next one.
     written = append_questions(place.folder, rows)
     write_origins(place.folder, origins)
     documents = [Document(doc_id, text) for doc_id, text in texts.items()]
-    proposal = _propose(place, documents, drafts) if documents else None
+    proposal = _propose(place, documents, 0 if writer else len(rows)) if documents else None
     about = {doc_id for row in rows for doc_id in row["relevant_doc_ids"]}
     unasked = tuple(document.doc_id for document in new if document.doc_id not in about)
-    started = StartedExperiment(place, conversion, drafts, written, unasked, proposal, (), (), len(documents), None)
+    started = StartedExperiment(place, conversion, written, unasked, proposal, (), (), len(documents), None)
     return _checked(started) if documents and (place.folder / QUESTION_FILES[0]).is_file() else started
 
 
@@ -279,12 +240,18 @@ def _is_empty(path: Path) -> bool:
     return path.is_dir() and not any(path.iterdir())
 
 
-def _propose(place: Place, documents: Sequence[Document], drafts: Sequence[DraftQuestion]) -> Proposal | None:
+def _propose(place: Place, documents: Sequence[Document], placeholders: int) -> Proposal | None:
     """Write the experiment file unless it exists."""
     if place.file.exists():
         return None
     proposal = propose(measure(documents))
-    remarks = [f"The {len(drafts)} questions were drafted by rules, without a model: {overlap_sentence(drafts)}"] if drafts else []
+    remarks = (
+        [
+            f"{plural(placeholders, 'question')} were placeholders, headings in place of questions, when this file was made: figures on them are not a result"
+        ]
+        if placeholders
+        else []
+    )
     write_text(place.file.with_name(SCHEMA_FILE), schema_text())
     write_text(place.file, experiment_text(place.name, place.folder.as_posix(), proposal, remarks))
     return proposal

@@ -1,11 +1,11 @@
-"""Questions that a model wrote, and models of one family that write questions, answer them and judge the answers."""
+"""Questions that a model wrote or a heading stands for, and models of one family that write questions, answer them and judge the answers."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, Literal
 
-from workbench.core.records import PROVENANCE, SYNTHETIC, is_draft
+from workbench.core.records import PROVENANCE, SYNTHETIC, is_draft, is_placeholder
 from workbench.core.schemas import SCHEMAS
 from workbench.llm.families import model_family
 from workbench.report.analysis.values import metadata
@@ -16,12 +16,16 @@ ModelRole = Literal["questions", "answers", "judgements"]
 
 @dataclass(frozen=True)
 class SyntheticQuestions:
-    """The number of questions that models wrote, of how many, how many of them a person accepted, and the models."""
+    """The number of questions that models wrote, of how many, how many of them a person accepted, and the models.
+
+    `placeholders` are those that nobody has written yet: a heading is in place of the question.
+    """
 
     synthetic: int
     accepted: int
     of: int
     models: tuple[str, ...]
+    placeholders: int = 0
 
     @property
     def waiting(self) -> int:
@@ -44,7 +48,7 @@ def synthetic_questions(run: RunTables) -> SyntheticQuestions | None:
         return None
     accepted = len(written) - sum(map(is_draft, written))
     models = tuple(sorted({model for fields in written if (model := _generator(fields))}))
-    return SyntheticQuestions(len(written), accepted, len(run.questions), models)
+    return SyntheticQuestions(len(written), accepted, len(run.questions), models, sum(map(is_placeholder, written)))
 
 
 def unaccepted(run: RunTables) -> frozenset[str]:

@@ -258,7 +258,8 @@ def _named(names: Sequence[str], of: int) -> str:
 def drafts_lines(run: RunTables) -> list[str]:
     """Warn of drafts that nobody has accepted. Empty without any."""
     drafts = unaccepted_drafts(run)
-    return [" ".join([f"{capitalised(drafts)}: review them before you decide.", *_bias(run)])] if drafts else []
+    first = "write the questions" if has_placeholders(run) else "review them"
+    return [" ".join([f"{capitalised(drafts)}: {first} before you decide.", *_bias(run)])] if drafts else []
 
 
 def beside_verdict(run: RunTables, verdict: Verdict | None) -> list[str]:
@@ -270,20 +271,39 @@ def beside_verdict(run: RunTables, verdict: Verdict | None) -> list[str]:
 
 def _bias(run: RunTables) -> list[str]:
     lexical = any(dict(each.get("retrieval") or {}).get("kind") in _LEXICAL for each in run.configurations_settings.values())
-    return ["Drafts use the words of their evidence, which favours lexical search."] if lexical else []
+    return (
+        [f"{'Headings' if has_placeholders(run) else 'Drafts'} use the words of their evidence, which favours lexical search."]
+        if lexical
+        else []
+    )
 
 
 def unaccepted_drafts(run: RunTables) -> str:
     """State how many questions of a run are drafts that nobody has accepted. Empty without any."""
     written = synthetic_questions(run)
-    return drafts_of(written.waiting, written.of) if written and written.waiting else ""
+    return drafts_of(written.waiting, written.of, written.placeholders) if written and written.waiting else ""
 
 
-def drafts_of(waiting: int, questions: int) -> str:
-    """State how many questions, `waiting` of all, are drafts that nobody has accepted."""
+def has_placeholders(run: RunTables) -> bool:
+    """Return True if any question of a run is a heading in place of a question."""
+    written = synthetic_questions(run)
+    return written is not None and written.placeholders > 0
+
+
+def drafts_of(waiting: int, questions: int, placeholders: int = 0) -> str:
+    """State how many questions, `waiting` of all, are drafts that nobody has accepted, and how many of these are `placeholders`."""
+    if placeholders:
+        many = f"of {plural(questions, 'question')}, {_some(placeholders, 'placeholder')}"
+        many = "every question is a placeholder" if placeholders == questions else many
+        others = f" and {_some(waiting - placeholders, 'draft')} that nobody has accepted" if waiting > placeholders else ""
+        return f"{many}{others}, and figures on headings in place of questions are not a result"
     if waiting == questions:
         return "every question is a draft that nobody has accepted"
     return f"{count(waiting)} of {plural(questions, 'question')} {'is a draft' if waiting == 1 else 'are drafts'} that nobody has accepted"
+
+
+def _some(number: int, noun: str) -> str:
+    return f"{count(number)} {'is a' if number == 1 else 'are'} {noun}{'' if number == 1 else 's'}"
 
 
 def too_few(run: RunTables, mean: Interval, about: str) -> str:

@@ -2,12 +2,14 @@
 
 import getpass
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import workbench as wb
 from tests.lab_browser import write_notebook
 from workbench.people.labelling.label_file import LabelFile
 
@@ -175,8 +177,8 @@ def test_evidence_is_marked_by_keyboard_and_a_new_kernel_finds_the_labels(start_
 
 
 @pytest.fixture
-def drafts(tmp_path: Path) -> Path:
-    """A working directory with an experiment whose questions rules have drafted from three files."""
+def placeholders(tmp_path: Path) -> Path:
+    """A working directory with an experiment on three files, whose questions nobody has written."""
     guide = tmp_path / "guide" / "notes"
     guide.mkdir(parents=True)
     for name, thing in (("openssl-engines-and-providers", "engine"), ("heat-pumps", "pump"), ("cargo-bikes", "bike")):
@@ -186,6 +188,14 @@ def drafts(tmp_path: Path) -> Path:
     made = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert made.returncode == 0, made.stderr
     return tmp_path
+
+
+@pytest.fixture
+def drafts(placeholders: Path) -> Path:
+    """The same experiment with questions that a model has drafted."""
+    file = placeholders / "experiments" / "guide" / "questions.jsonl"
+    file.write_text(file.read_text("utf-8").replace('{"part": "placeholder"}', '{"model": "qwen3-4b"}'), "utf-8")
+    return placeholders
 
 
 def rewriting(page):
@@ -203,7 +213,7 @@ def test_a_draft_is_rewritten_by_keyboard_undone_and_found_after_a_reload(start_
     total = int(page.locator(".wbl-head input").get_attribute("max"))
     assert f"0 of {total} drafts reviewed; this one is to review, 1 of 3 documents judged (optional)" in page.inner_text(".wbl-head")
     assert f"labels of {getpass.getuser()} in labels/guide.jsonl" in page.inner_text(".wbl-head")
-    assert "is a draft (rules 3, no model); nobody has accepted it." in page.inner_text(".wbl-synthetic")
+    assert "is a draft (qwen3-4b); nobody has accepted it." in page.inner_text(".wbl-synthetic")
     assert "in the dataset: relevant" in page.locator(".wbl-document[aria-current]").inner_text()
     assert page.locator(".wbl-pane mark").count() == 1
     notebook.screenshot("labeller-draft")
@@ -219,7 +229,7 @@ def test_a_draft_is_rewritten_by_keyboard_undone_and_found_after_a_reload(start_
     saved(page, "1 label of")
     assert page.inner_text(".wbl-asked") == "yn? Was <b>kostet</b> es 🚲"
     assert before in page.inner_text(".wbl-original")
-    assert "is a draft (rules 3, no model); you have rewritten it." in page.inner_text(".wbl-synthetic")
+    assert "is a draft (qwen3-4b); you have rewritten it." in page.inner_text(".wbl-synthetic")
     assert f"1 of {total} drafts reviewed; this one is accepted" in page.inner_text(".wbl-head")
     (action,) = LabelFile(drafts / "labels" / "guide.jsonl").actions
     assert (action.kind, action.by, action.value) == ("rewrite", getpass.getuser(), "yn? Was <b>kostet</b> es 🚲")
@@ -245,6 +255,37 @@ def test_a_draft_is_rewritten_by_keyboard_undone_and_found_after_a_reload(start_
     page.wait_for_selector(".wbl-document")
     assert page.inner_text(".wbl-asked") == "How dear is it?"
     assert [action.kind for action in LabelFile(drafts / "labels" / "guide.jsonl").actions] == ["rewrite", "undo", "rewrite", "relevance"]
+    assert notebook.serious() == []
+    assert notebook.traffic.complaints == []
+
+
+def test_the_question_that_a_passage_answers_is_written_in_place_of_its_heading(start_lab, open_notebook, placeholders):
+    notebook = open_notebook(start_lab(placeholders, "experiments/guide.yaml", "--notebook", "label"), "notebooks/label-guide.ipynb")
+    notebook.run_all()
+    page = notebook.page
+    place = next(number for number, cell in enumerate(notebook.cells()) if "wb.label(" in cell.source)
+    notebook.show_cell(place)
+    page.wait_for_selector(".wbl-document")
+    heading = page.inner_text(".wbl-asked")
+    assert re.fullmatch(r"About the (\w+): Lending a \1", heading)
+    assert "A heading is in place of the question. Write the question that the marked passage answers" in page.inner_text(".wbl-synthetic")
+    passage = page.locator(".wbl-pane mark").inner_text()
+    assert passage.startswith("Members can borrow")
+    notebook.screenshot("labeller-placeholder")
+    page.get_by_role("button", name="Write the question (w)").click()
+    assert rewriting(page).input_value() == ""
+    page.keyboard.type("How long may I keep it?")
+    notebook.screenshot("labeller-writing")
+    page.keyboard.press("Enter")
+    saved(page, "1 label of")
+    assert page.inner_text(".wbl-asked") == "How long may I keep it?"
+    dataset = wb.load_dataset(placeholders / "experiments" / "guide")
+    applied = wb.apply_labels(dataset, placeholders / "labels" / "guide.jsonl").dataset
+    (query,), (need,) = applied.queries, applied.needs
+    (span,) = need.alternatives
+    text = next(document.text for document in dataset.documents if document.doc_id == span.doc_id)
+    assert (query.text, query.accepted_by) == ("How long may I keep it?", getpass.getuser())
+    assert text[span.start : span.end] == passage
     assert notebook.serious() == []
     assert notebook.traffic.complaints == []
 

@@ -62,7 +62,11 @@ def test_a_mark_is_drawn_in_the_text_and_in_the_list(labeller) -> None:
 
 def test_a_synthetic_question_is_accepted_and_an_answer_written(labeller) -> None:
     labeller.act({"kind": "go", "place": 0})
-    assert labeller.state["synthetic"] == {"text": "The question is a draft; nobody has accepted it.", "decision": None}
+    assert labeller.state["synthetic"] == {
+        "text": "The question is a draft; nobody has accepted it.",
+        "decision": None,
+        "placeholder": False,
+    }
     labeller.act({"kind": "accept", "value": False})
     assert labeller.state["synthetic"]["decision"] is False
     labeller.act({"kind": "answer", "text": " Nine euros "})
@@ -106,22 +110,22 @@ def test_the_state_says_who_drafted_a_question_and_counts_drafts_apart(tmp_path:
             "synthetic": True,
             "provenance": provenance,
         }
-        for name, provenance in (("ferry", {"model": "rules 1, no model"}), ("boats", {"part": "answer", "model": "qwen3:4b"}))
+        for name, provenance in (("ferry", {"model": "qwen3-4b"}), ("boats", {"part": "answer", "model": "qwen3:4b"}))
     ]
     (tmp_path / "questions.jsonl").write_text("\n".join(map(json.dumps, rows)))
     labeller = wb.label(wb.load_dataset(tmp_path), annotator="ann", file=tmp_path / "labels.jsonl")
-    assert labeller.state["reason"] == "it is a draft (rules 1, no model) that nobody has accepted"
-    assert labeller.state["synthetic"]["text"] == "The question is a draft (rules 1, no model); nobody has accepted it."
+    assert labeller.state["reason"] == "it is a draft (qwen3-4b) that nobody has accepted"
+    assert labeller.state["synthetic"]["text"] == "The question is a draft (qwen3-4b); nobody has accepted it."
     assert labeller.state["progress"] == "0 of 2 drafts reviewed; this one is to review, 1 of 3 documents judged (optional)"
     assert labeller.state["current"] == labeller.state["documents"][0]["doc_id"] == "ferry"
     labeller.act({"kind": "accept", "value": True})
     assert labeller.state["progress"] == "1 of 2 drafts reviewed; this one is accepted, 1 of 3 documents judged (optional)"
     assert labeller.state["reason"] == "you have reviewed it; nothing has to be labelled"
     labeller.act({"kind": "undo"})
-    assert labeller.state["reason"] == "it is a draft (rules 1, no model) that nobody has accepted"
+    assert labeller.state["reason"] == "it is a draft (qwen3-4b) that nobody has accepted"
     labeller.act({"kind": "accept", "value": True})
     assert "1 of 2 drafts reviewed by ann" in labeller._repr_html_()
-    assert labeller.state["synthetic"]["text"] == "The question is a draft (rules 1, no model); you have accepted it."
+    assert labeller.state["synthetic"]["text"] == "The question is a draft (qwen3-4b); you have accepted it."
     labeller.act({"kind": "open"})
     assert labeller.state["synthetic"]["text"] == "The answer is a draft (qwen3:4b); nobody has accepted it."
     labeller.act({"kind": "accept", "value": False})

@@ -40,7 +40,7 @@ def label(
     ----------
     dataset: the dataset; load it with `unlabelled=True` if its questions have no labels yet. It may have no questions.
     results: a run on the dataset, or its folder. Its configurations provide the documents to judge: the first `k` of each, in an order that hides which of
-        them found a document. BM25 provides them without results, for questions that the run did not ask, and of documents that it lacked.
+        them found a document. A search by rare words provides them without results, for questions that the run did not ask, and of documents that it lacked.
     annotator: the name of the person who labels, by default that of the login.
     file: the label file, by default `labels/<dataset>.jsonl`.
     k: how many documents of each configuration are judged.

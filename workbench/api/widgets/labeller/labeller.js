@@ -100,7 +100,7 @@ class LabellerView {
     box.checked = !state.answerable;
     const synthetic = state.synthetic && make("p", { class: "wbl-synthetic" },
       make("span", { text: state.synthetic.text }),
-      button("accept", "Accept (y)", () => this.send("accept", { value: true }), { "aria-pressed": String(state.synthetic.decision === true) }),
+      button("accept", state.synthetic.placeholder ? "The heading asks it (y)" : "Accept (y)", () => this.send("accept", { value: true }), { "aria-pressed": String(state.synthetic.decision === true) }),
       this.rewriting === null && this.rewriteButton(),
       button("refuse", "Refuse (r)", () => this.send("accept", { value: false }), { "aria-pressed": String(state.synthetic.decision === false) }),
     );
@@ -125,13 +125,18 @@ class LabellerView {
   }
 
   rewriteButton() {
-    return button("rewrite", "Rewrite (w)", () => this.rewrite(), { title: "Ask the same in your words (w)" });
+    return button("rewrite", this.state.synthetic?.placeholder ? "Write the question (w)" : "Rewrite (w)", () => this.rewrite(), { title: "Ask the same in your words (w)" });
+  }
+
+  // The text that a rewrite begins with. A placeholder is no question yet.
+  asked(state) {
+    return state.synthetic?.placeholder ? "" : state.question;
   }
 
   // A field for the question, which stays open with what is typed in it until the rewrite is saved or given up.
   rewriter(state) {
     const open = this.field && this.field.dataset.query === state.query_id ? this.field : null;
-    const area = open || make("textarea", { class: "wbl-asked", rows: 2, "data-key": "rewriting", "data-query": state.query_id, "aria-label": "Question in your words", dir: "auto", value: this.drafts.of(state.query_id, "rewrite") ?? state.question });
+    const area = open || make("textarea", { class: "wbl-asked", rows: 2, "data-key": "rewriting", "data-query": state.query_id, "aria-label": "Question in your words", dir: "auto", value: this.drafts.of(state.query_id, "rewrite") ?? this.asked(state), placeholder: "As your users would ask it" });
     const save = () => { this.rewritten = state.query_id; this.send("rewrite", { text: area.value }); };
     const note = make("span", { class: "wbl-note" });
     const noted = () => this.drafts.note(note, state.query_id, "rewrite", "");

@@ -116,6 +116,8 @@ def _question(session: LabellingSession) -> dict[str, Any]:
     query, labels = session.query, session.labels
     answer, answerable = labels.value("answer", query.query_id), labels.value("answerable", query.query_id)
     draft = f"The {drafted_part(query)} is a draft{drafted_by(query)}; {_decided(session)}."
+    if placeholder := query.is_placeholder and session.text == query.text:
+        draft = f"A heading is in place of the question. Write the question that the marked passage answers; {_decided(session)}."
     source = next((action.source for action in labels.of("answer", query.query_id)), "")
     note = "" if answer is None else "your label, accepted from the run" if source else "your label"
     return {
@@ -124,7 +126,7 @@ def _question(session: LabellingSession) -> dict[str, Any]:
         "original": query.text if session.text != query.text else "",
         "reason": session.reason,
         "removable": session.removable,
-        "synthetic": {"text": draft, "decision": labels.decision(query.query_id)} if query.synthetic else None,
+        "synthetic": {"text": draft, "decision": labels.decision(query.query_id), "placeholder": placeholder} if query.synthetic else None,
         "open": "not judged" if query.is_draft else "to judge",
         "answerable": query.answerable if answerable is None else bool(answerable),
         "answer": query.answer if answer is None else str(answer),

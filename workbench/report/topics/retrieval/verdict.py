@@ -16,6 +16,7 @@ from workbench.report.analysis.standings import shared_means
 from workbench.report.text.sentences import (
     beside_verdict,
     delivery_notes,
+    has_placeholders,
     less_than_matters,
     screened_sentence,
     unaccepted_drafts,
@@ -89,6 +90,8 @@ def more(findings: Findings) -> tuple[str, str]:
     verdict, second = findings.verdict, findings.second
     if verdict is None or second is None:
         return "More questions would not help without two configurations that can be compared.", ""
+    if verdict.reason is Reason.DRAFTS and has_placeholders(findings):
+        return "First write the questions in place of the placeholders, in the labeller, and sweep its dataset.", ""
     if verdict.reason is Reason.DRAFTS:
         return "First accept or delete the drafts, in the labeller or with workbench dataset accept, and sweep again.", ""
     if verdict.reason is Reason.IDENTICAL and verdict.enough:
