@@ -74,7 +74,7 @@ def test_questions_of_the_handbook_are_a_golden_dataset_with_exact_evidence(docu
     checked = dataset("check", folder)
     assert checked.exit_code == 0
     assert (
-        "note: 6 of 6 questions are synthetic (drafted by a model or by rules, or with such answers), and 6 of them are accepted by nobody; review"
+        "note: 6 of 6 questions are synthetic (drafted by a model, or with such answers), and 6 of them are accepted by nobody; review"
         in checked.stdout
     )
 
@@ -196,7 +196,7 @@ def test_no_work_of_a_person_is_overwritten(documents: Path, reading_model: Read
     assert refused.exit_code == 2
     assert "questions.jsonl was edited or accepted since it was generated; name another folder with --output" in refused.stderr
     assert (
-        "2 of 2 questions are synthetic (drafted by a model or by rules, or with such answers), and 1 of them are accepted"
+        "2 of 2 questions are synthetic (drafted by a model, or with such answers), and 1 of them are accepted"
         in dataset("check", folder).stdout
     )
     assert dataset("accept", folder / "questions.jsonl", "--all", "--by", "Eve").exit_code == 0

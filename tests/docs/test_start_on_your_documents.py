@@ -11,7 +11,7 @@ PAGE = DOCS / "how-to" / "start_on_your_documents.md"
 def test_the_page_leads_from_its_files_to_an_experiment(tmp_path):
     Reader(tmp_path).follow(lesson_blocks(PAGE.read_text("utf-8")))
     questions = GoldenSource(path=str(tmp_path / "experiments" / "guide")).load().queries
-    assert "How long can members borrow a cargo bike?" in {query.text for query in questions}
+    assert {"Bike library: Lending a bike", "Energy: What a heat pump is"} < {query.text for query in questions if query.is_placeholder}
 
 
 def test_the_page_lists_every_format():

@@ -124,7 +124,7 @@ def _synthetic(draft: DatasetDraft) -> list[str]:
         if waiting
         else "all are accepted"
     )
-    return [*lines, f"{len(written):,} of {of} are synthetic (drafted by a model or by rules, or with such answers), and {accepted}"]
+    return [*lines, f"{len(written):,} of {of} are synthetic (drafted by a model, or with such answers), and {accepted}"]
 
 
 def _unexpected(draft: DatasetDraft) -> list[str]:

@@ -85,7 +85,7 @@ def pool_of_run(dataset: Dataset, run: RunTables, rankings: Mapping[str, Mapping
 class CandidateSearch:
     """A search by rare words for the first k documents of questions without a run. It reads the documents with the first question.
 
-    It is none of the retrievers that experiments compare, so it favours none of them.
+    Experiments do not compare it, so the labels favour no retriever of a comparison.
     """
 
     def __init__(self, documents: Sequence[Document], k: int, seed: int = 0) -> None:

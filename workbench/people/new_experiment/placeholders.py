@@ -27,7 +27,7 @@ _RARE, _SHORTEST_WORD = 3, 4
 
 
 @dataclass(frozen=True)
-class Passage:
+class ProposedPassage:
     """A passage to ask about: its span, its text, the headings above it, and whether it is lines, such as a table, or running text."""
 
     span: Span
@@ -36,14 +36,14 @@ class Passage:
     lines: bool
 
 
-def passages_of(document: Document) -> Iterator[Passage]:
+def passages_of(document: Document) -> Iterator[ProposedPassage]:
     """Yield the passages of a document: neighbouring blocks below one heading, and parts of blocks that are longer than a passage."""
     headers, settings = Headers(document, enrich=True), front_matter_end(document.text)
     for offset, stop in parts_read(document.text):
         for start, end, lines in _slices(document.text[offset:stop]):
             span, text = Span(document.doc_id, start + offset, end + offset), document.text[start + offset : end + offset]
             if span.start >= settings and len(words(text)) >= _FEWEST_WORDS:
-                yield Passage(span, text, headers.at(span.start) or document.doc_id, lines)
+                yield ProposedPassage(span, text, headers.at(span.start) or document.doc_id, lines)
 
 
 def _slices(text: str) -> Iterator[tuple[int, int, bool]]:
@@ -69,7 +69,7 @@ def _parts(text: str) -> Iterator[Block]:
             yield from (Block(*part, block.kind) for part in parts_of(text, block) if part[0] < part[1])
 
 
-def choose_passages(documents: Sequence[Document], wanted: int, seed: int = 0) -> Iterator[Passage]:
+def choose_passages(documents: Sequence[Document], wanted: int, seed: int = 0) -> Iterator[ProposedPassage]:
     """Yield passages that cover the documents: each document in turn, and in it each section, running text and tables, and rare words.
 
     The same documents give the same passages.
@@ -80,7 +80,7 @@ def choose_passages(documents: Sequence[Document], wanted: int, seed: int = 0) -
     covered, used = set[str](), Counter[tuple[str, str | bool]]()
     queues = [found[doc_id] for doc_id in sorted(found, key=lambda doc_id: fingerprint(seed, doc_id))]
 
-    def turn(passage: Passage) -> tuple[int, int, float, int]:
+    def turn(passage: ProposedPassage) -> tuple[int, int, float, int]:
         new = sum(weight for word, weight in weights(passage.text).items() if word not in covered)
         doc_id = passage.span.doc_id
         return used[doc_id, passage.header], used[doc_id, passage.lines], -new, passage.span.start
@@ -115,7 +115,7 @@ def placeholder_rows(documents: Sequence[Document], wanted: int, known: Sequence
     return rows
 
 
-def _rarest(passage: Passage, rare: RareWords) -> str:
+def _rarest(passage: ProposedPassage, rare: RareWords) -> str:
     """Return the rarest words of a passage in the order of its text."""
     weights = {word: weight for word, weight in rare.weights(passage.text).items() if len(word) >= _SHORTEST_WORD}
     rarest = sorted(weights, key=lambda word: -weights[word])[:_RARE]
