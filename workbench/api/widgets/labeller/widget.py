@@ -117,7 +117,8 @@ def _question(session: LabellingSession) -> dict[str, Any]:
     answer, answerable = labels.value("answer", query.query_id), labels.value("answerable", query.query_id)
     draft = f"The {drafted_part(query)} is a draft{drafted_by(query)}; {_decided(session)}."
     if placeholder := query.is_placeholder and session.text == query.text:
-        draft = f"A heading is in place of the question. Write the question that the marked passage answers; {_decided(session)}."
+        refused = "" if labels.decision(query.query_id) is None else f"; {_decided(session)}"
+        draft = f"A heading is in place of the question. Write the question that the marked passage answers{refused}."
     source = next((action.source for action in labels.of("answer", query.query_id)), "")
     note = "" if answer is None else "your label, accepted from the run" if source else "your label"
     return {
