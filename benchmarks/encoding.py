@@ -20,10 +20,10 @@ import numpy as np
 import torch
 from sentence_transformers import SentenceTransformer
 
-from workbench.components.chunking.fixed import FixedChunker
-from workbench.components.embedding import openvino_model
+from workbench.components.chunking.plain import FixedChunker
+from workbench.components.embedding import openvino
 from workbench.components.embedding.embed import embed
-from workbench.components.embedding.openvino_conversion import conversion_of
+from workbench.components.embedding.openvino import conversion_of
 from workbench.components.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.core.batching import padded_batches
 from workbench.core.storage.vector_cache import VectorCache, Vectors
@@ -81,7 +81,7 @@ def methods_of(chosen: list[str], folder: Path) -> dict[str, Callable[[], Vector
     """The methods, which give the same vectors; `workbench` writes to a new vector cache every time."""
     model = SentenceTransformer(str(locate(MINILM)), device="cpu")
     graph = conversion_of(MINILM).graph
-    precisions: list[openvino_model.Precision] = ["float32", "bfloat16"] if openvino_model.has_bfloat16() else ["float32"]
+    precisions: list[openvino.Precision] = ["float32", "bfloat16"] if openvino.has_bfloat16() else ["float32"]
     numbers = iter(range(1_000))
 
     def tuned() -> Vectors:
@@ -95,9 +95,9 @@ def methods_of(chosen: list[str], folder: Path) -> dict[str, Callable[[], Vector
     def ours(embedder: SentenceTransformerEmbedder) -> Callable[[], Vectors]:
         return lambda: embed(chosen, embedder, "document", VectorCache(folder / f"{next(numbers)}.sqlite")).vectors
 
-    def plainly(precision: openvino_model.Precision) -> Callable[[], Vectors]:
-        compiled = openvino_model.compiled(graph, precision)
-        return lambda: openvino_model.run(compiled, chosen, MINILM, WINDOW)
+    def plainly(precision: openvino.Precision) -> Callable[[], Vectors]:
+        compiled = openvino.compiled(graph, precision)
+        return lambda: openvino.run(compiled, chosen, MINILM, WINDOW)
 
     return {
         PLAIN: lambda: model.encode(chosen, normalize_embeddings=True, show_progress_bar=False),

@@ -14,8 +14,8 @@ from typing import Any
 from workbench.components.answering.base import AnswerResources
 from workbench.components.embedding.embed import MemoryVectorCache
 from workbench.components.judging.base import Judgement, JudgeRequest
-from workbench.components.judging.known_answers import FaithfulnessCase, faithfulness_cases
-from workbench.components.judging.local import LocalJudge
+from workbench.components.judging.prompted import LocalJudge
+from workbench.components.judging.self_test import FaithfulnessCase, faithfulness_cases
 from workbench.core.records import Passage
 from workbench.llm.session import CallResources
 

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.claims import at_most
-from workbench.components.chunking.registry import CHUNKERS
+from workbench.components.registry import CHUNKERS
 from workbench.core.records import Document
 from workbench.data.checks import faults, notes
 from workbench.data.sources import recognise

@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 
 from workbench.components.answering.base import AnswerResources
-from workbench.components.chunking.text.sentences import sentences
+from workbench.components.chunking.sentences import sentences
 from workbench.components.embedding.embed import MemoryVectorCache
 from workbench.components.judging.base import JudgeRequest
-from workbench.components.judging.known_answers import FaithfulnessCase, faithfulness_cases, relevance_cases
-from workbench.components.judging.local import LocalJudge
-from workbench.components.judging.prompting.fence import fence_of
+from workbench.components.judging.prompt_file import fence_of
+from workbench.components.judging.prompted import LocalJudge
+from workbench.components.judging.self_test import FaithfulnessCase, faithfulness_cases, relevance_cases
 from workbench.core.records import Passage
 from workbench.llm.session import CallResources
 from workbench.measures.statistics.intervals import checked_clusters, mean_intervals, robust_intervals

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from workbench.components.chunking.fixed import FixedChunker
+from workbench.components.chunking.plain import FixedChunker
 from workbench.components.embedding.embed import EncoderChunks, embed, in_memory
 from workbench.components.embedding.registry import chunk_encoder
 from workbench.components.embedding.sentence_transformers import SentenceTransformerEmbedder

@@ -23,7 +23,7 @@ from langchain_text_splitters import CharacterTextSplitter, TextSplitter
 from sentence_transformers import SentenceTransformer
 
 from benchmarks.covid_qa import Place
-from workbench.components.chunking.text.sentences import sentences
+from workbench.components.chunking.sentences import sentences
 from workbench.core.records import Dataset
 
 DELIVERED = 10

@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from workbench.components.chunking.sentence import SentenceChunker
+from workbench.components.chunking.plain import SentenceChunker
 from workbench.components.embedding.base import Embedder, Role
 from workbench.components.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.components.retrieval.dense import DenseRetriever

@@ -18,10 +18,9 @@ import numpy as np
 from benchmarks.claims import at_least, at_most
 from workbench.components.embedding.embed import MemoryVectorCache
 from workbench.components.embedding.sentence_transformers import SentenceTransformerEmbedder
-from workbench.components.reranking.base import Candidates, Floats
+from workbench.components.reranking.base import Candidates, Floats, PairReranker
 from workbench.components.reranking.cross_encoder import CrossEncoderReranker
 from workbench.components.reranking.late_interaction import LateInteractionReranker, token_vectors
-from workbench.components.reranking.pairs import PairReranker
 from workbench.components.retrieval.base import Corpus, QueryBatch, SearchDepth
 from workbench.components.retrieval.bm25 import BM25Retriever
 from workbench.components.retrieval.rank import tie_breakers

@@ -16,8 +16,8 @@ from benchmarks.faultbench.run import Bench
 from workbench.components.answering.base import AnswerResources
 from workbench.components.chunking.recursive import RecursiveChunker
 from workbench.components.judging.base import Task
-from workbench.components.judging.claims.sentences import SentenceSplitter
 from workbench.components.judging.overlap import OverlapJudge
+from workbench.components.judging.sentence_splitter import SentenceSplitter
 from workbench.components.judging.settings import EndToEndThresholds, Judging
 from workbench.components.retrieval.bm25 import BM25Retriever
 from workbench.core.records import Dataset, Span

@@ -17,15 +17,10 @@ from pydantic import BaseModel
 import workbench
 from workbench.api.results import PublicTable
 from workbench.cli.main import main as command
-from workbench.components.answering.registry import GENERATORS
-from workbench.components.chunking.registry import CHUNKERS
 from workbench.components.context.context_packing import ContextPacking
 from workbench.components.embedding.registry import EMBEDDERS
-from workbench.components.judging.registry import JUDGES, SPLITTERS
 from workbench.components.judging.settings import EndToEndThresholds
-from workbench.components.reranking.registry import RERANKERS
-from workbench.components.retrieval.registry import RETRIEVERS
-from workbench.components.rewriting.registry import REWRITERS
+from workbench.components.registry import CHUNKERS, GENERATORS, JUDGES, RERANKERS, RETRIEVERS, REWRITERS, SPLITTERS
 from workbench.core.schemas import SCHEMAS
 from workbench.data.sources import SOURCES
 from workbench.measures.attribution.causes import CAUSES

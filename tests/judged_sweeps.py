@@ -10,7 +10,7 @@ import pytest
 
 from tests.asked_sweeps import fact, write_questions
 from tests.chat_provider import ChatProvider
-from workbench.components.judging.known_answers import faithfulness_cases, relevance_cases
+from workbench.components.judging.self_test import faithfulness_cases, relevance_cases
 from workbench.report.results.run_tables import RunTables
 from workbench.runner.execution.collect import collect
 from workbench.runner.execution.local import Outcome, run_experiment

@@ -14,9 +14,7 @@ from packaging.specifiers import SpecifierSet
 
 import workbench
 from workbench import testing
-from workbench.components.chunking.registry import CHUNKERS
-from workbench.components.reranking.registry import RERANKERS
-from workbench.components.retrieval.registry import RETRIEVERS
+from workbench.components.registry import CHUNKERS, RERANKERS, RETRIEVERS
 from workbench.measures.metrics.registry import METRICS
 
 ROOT = Path(__file__).parent.parent

@@ -18,8 +18,8 @@ CASES = (ROOT / os.environ.get("WORKBENCH_DATA", "../shared/data")).resolve().pa
 # The scripts import modules by the names that these had when they were written.
 MOVED = {
     "workbench.judging.base": "workbench.components.judging.base",
-    "workbench.judging.prompting.replies": "workbench.components.judging.prompting.replies",
-    "workbench.judging.prompting.structured": "workbench.components.judging.prompting.replies",
+    "workbench.judging.prompting.replies": "workbench.components.judging.replies",
+    "workbench.judging.prompting.structured": "workbench.components.judging.replies",
     "workbench.records": "workbench.core.records",
     "workbench.retrieval.bm25": "workbench.components.retrieval.bm25",
 }

@@ -12,9 +12,8 @@ from benchmarks.faultbench.cases import NONE, Observation, PlantedCase
 from benchmarks.faultbench.faults import NEAR_MISS, faults_of, harmless_of, in_place
 from benchmarks.faultbench.indexes import Base, bases_of
 from benchmarks.faultbench.pipeline import Change, Question, changed, complete, observe, proven, went_well
-from workbench.components.chunking.fixed import FixedChunker
+from workbench.components.chunking.plain import FixedChunker, SentenceChunker
 from workbench.components.chunking.recursive import RecursiveChunker
-from workbench.components.chunking.sentence import SentenceChunker
 from workbench.core.errors import InputError
 from workbench.core.records import Dataset, Need
 from workbench.measures.attribution.causes import ANSWER_CAUSES, OWN_CAUSES

@@ -6,8 +6,7 @@ from benchmarks.faultbench.answers import LabelledAnswer
 from benchmarks.faultbench.cases import NONE
 from benchmarks.faultbench.evaluation import AttributedCase
 from workbench.components.answering.base import AnswerResources
-from workbench.components.judging.base import Judgement, JudgeRequest, Task
-from workbench.components.judging.claims.base import AnswerClaims, SplitRequest
+from workbench.components.judging.base import AnswerClaims, Judgement, JudgeRequest, SplitRequest, Task
 from workbench.components.judging.settings import Judging
 from workbench.measures.attribution.answer_causes import AnswerFacts, JudgedQuestion, JudgeRoles, answer_cause, answer_facts
 from workbench.measures.attribution.answer_text import expected_answers

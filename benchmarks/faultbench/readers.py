@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from benchmarks.faultbench.cases import CheckedClaim, overlap
-from workbench.components.chunking.text.packing import Slice
-from workbench.components.chunking.text.sentences import sentences
+from workbench.components.chunking.packing import Slice
+from workbench.components.chunking.sentences import sentences
 from workbench.components.judging.base import Verdict
 from workbench.core.records import Need, Query, Span
 

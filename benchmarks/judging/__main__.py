@@ -17,8 +17,8 @@ from benchmarks.judging.refusals import measured
 from benchmarks.record import commit, machine
 from workbench.components.answering.base import AnswerResources
 from workbench.components.judging.base import Task
-from workbench.components.judging.local import LocalJudge
 from workbench.components.judging.overlap import OverlapJudge
+from workbench.components.judging.prompted import LocalJudge
 from workbench.core.environment import data_folder
 from workbench.llm.session import CallResources
 from workbench.runner.pipeline.context import Workspace

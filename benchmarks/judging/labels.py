@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from workbench.components.judging.base import JudgeRequest, Task
-from workbench.components.judging.claims.sentences import claims
-from workbench.components.judging.known_answers import faithfulness_cases, relevance_cases
+from workbench.components.judging.self_test import faithfulness_cases, relevance_cases
+from workbench.components.judging.sentence_splitter import claims
 from workbench.core.environment import data_folder
 from workbench.core.records import Passage
 

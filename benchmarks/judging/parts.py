@@ -5,9 +5,8 @@ from typing import Any
 
 from benchmarks.judging.labels import HANDBOOK, LabelledSet
 from workbench.components.answering.base import AnswerResources
-from workbench.components.judging.claims.sentences import claims
-from workbench.components.judging.flags import FLAGS
-from workbench.components.judging.overlap import OverlapJudge
+from workbench.components.judging.overlap import FLAGS, OverlapJudge
+from workbench.components.judging.sentence_splitter import claims
 
 Figures = dict[str, Any]
 # The share of a labelled claim's words that must be in one claim.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from workbench.components.answering.refusals import is_refusal
-from workbench.components.chunking.text.sentences import sentences
+from workbench.components.chunking.sentences import sentences
 from workbench.core.environment import data_folder
 from workbench.measures.statistics.intervals import wilson
 

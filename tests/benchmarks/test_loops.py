@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.loops import places, split, splitter_of
 from benchmarks.sweep import ADDED, CHUNKINGS, name_of
-from workbench.components.chunking.registry import CHUNKERS
+from workbench.components.registry import CHUNKERS
 from workbench.data.sources import GoldenSource
 from workbench.llm.models.files import MINILM
 from workbench.llm.models.tokenizers import count

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from workbench.cli.main import main
 from workbench.components.judging.base import Task
 from workbench.components.judging.overlap import OverlapJudge
-from workbench.components.judging.registry import JUDGES
+from workbench.components.registry import JUDGES
 
 OVERLAP = "support            overlap  score          0.61   0.64   0.76           –         13      83      0"
 

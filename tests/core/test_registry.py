@@ -100,7 +100,7 @@ def test_a_broken_package_is_one_line_where_it_is_named_and_nothing_elsewhere(tm
     assert line.startswith("InputError the package 'breaking-apart' offers 'pages' in workbench.chunkers, which cannot be loaded (Module")
     assert "correct the entry point or what it imports, or uninstall breaking-apart" in line
     assert told(tmp_path, EXPERIMENT % {"kind": "fixed", "size": 64}) == "named fixed-64-0\n"
-    listed = "from workbench.components.chunking.registry import CHUNKERS as c; print('pages' in c, 'fixed' in c, len(list(c)) == len(c))"
+    listed = "from workbench.components.registry import CHUNKERS as c; print('pages' in c, 'fixed' in c, len(list(c)) == len(c))"
     assert told(tmp_path, listed) == "True True True\n"
 
 
@@ -135,10 +135,8 @@ def test_a_package_that_offers_a_class_or_another_name_as_a_stage_is_told(tmp_pa
 
 def test_a_kind_that_is_there_already_is_refused(tmp_path: Path) -> None:
     install(tmp_path, "fixing", "fixed = fixing:PageChunker", CHUNKER)
-    said = told(
-        tmp_path, "from workbench.components.chunking.registry import CHUNKERS as c; print(list(c).count('fixed'), c['fixed'].__module__)"
-    )
-    assert "1 workbench.components.chunking.fixed" in said
+    said = told(tmp_path, "from workbench.components.registry import CHUNKERS as c; print(list(c).count('fixed'), c['fixed'].__module__)")
+    assert "1 workbench.components.chunking.plain" in said
     assert "the package 'fixing' offers 'fixed' in workbench.chunkers, a kind that Workbench already has; it is ignored" in said
 
 

@@ -6,10 +6,8 @@ import pytest
 
 from tests.docs.conftest import DOCS, ROOT
 from workbench import __all__ as public
-from workbench.components.chunking.registry import CHUNKERS
 from workbench.components.embedding.registry import EMBEDDERS
-from workbench.components.reranking.registry import RERANKERS
-from workbench.components.retrieval.registry import RETRIEVERS
+from workbench.components.registry import CHUNKERS, RERANKERS, RETRIEVERS
 from workbench.core.schemas import SCHEMAS
 from workbench.data.sources import SOURCES
 from workbench.measures.metrics.registry import METRICS

@@ -14,8 +14,8 @@ from workbench.components.answering.base import AnswerResources
 from workbench.components.embedding.embed import MemoryVectorCache
 from workbench.components.embedding.static import StaticEmbedder
 from workbench.components.judging.base import Judge, Judgement, JudgeRequest
-from workbench.components.judging.claims.sentences import SentenceSplitter
 from workbench.components.judging.overlap import OverlapJudge
+from workbench.components.judging.sentence_splitter import SentenceSplitter
 from workbench.components.judging.settings import Judging
 from workbench.core.errors import StoreError
 from workbench.llm.session import CallResources

@@ -11,7 +11,7 @@ import pytest
 from tests.conftest import ROOT
 from workbench.components.answering.base import AnswerRequest, AnswerResources
 from workbench.components.answering.extractive import ExtractiveGenerator
-from workbench.components.chunking.fixed import FixedChunker
+from workbench.components.chunking.plain import FixedChunker
 from workbench.components.embedding.embed import MemoryVectorCache, embed
 from workbench.core.records import Passage, Query, Variant
 from workbench.data.sources import GoldenSource

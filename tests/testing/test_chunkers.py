@@ -7,8 +7,8 @@ import pytest
 
 from tests.testing.breaking import assert_all_are_broken, assert_broken
 from workbench.components.chunking.base import Chunker, CuttingChunker
-from workbench.components.chunking.fixed import FixedChunker
-from workbench.components.chunking.hierarchical import HierarchicalChunker
+from workbench.components.chunking.plain import FixedChunker
+from workbench.components.chunking.recursive import HierarchicalChunker
 from workbench.core.errors import InputError, LawError, RunError
 from workbench.core.records import Chunk
 from workbench.testing import CHUNKER_LAWS, check_chunker

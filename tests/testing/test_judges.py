@@ -6,8 +6,7 @@ from typing import ClassVar, Literal
 import pytest
 
 from tests.testing.breaking import assert_all_are_broken, assert_broken
-from workbench.components.judging.base import Judge, Judgement
-from workbench.components.judging.claims.base import AnswerClaims, ClaimSplitter
+from workbench.components.judging.base import AnswerClaims, ClaimSplitter, Judge, Judgement
 from workbench.core.records import Claim
 from workbench.testing import JUDGE_LAWS, SPLITTER_LAWS, check_judge, check_splitter
 

@@ -7,9 +7,8 @@ import pytest
 
 from tests.testing.breaking import assert_all_are_broken, assert_broken
 from workbench.components.embedding.embed import MemoryVectorCache
-from workbench.components.reranking.base import Reranker
+from workbench.components.reranking.base import PairReranker, Reranker
 from workbench.components.reranking.mmr import MMRReranker
-from workbench.components.reranking.pairs import PairReranker
 from workbench.testing import RERANKER_LAWS, check_reranker
 
 

@@ -9,9 +9,8 @@ import pandas as pd
 import pytest
 
 from tests.testing.breaking import assert_all_are_broken, assert_broken
-from workbench.components.retrieval.base import Ranking, Retriever, SearchDepth
+from workbench.components.retrieval.base import Ranking, Retriever, SearchDepth, rank_all
 from workbench.components.retrieval.dense import DenseRetriever
-from workbench.components.retrieval.exhaustive import rank_all
 from workbench.core.errors import LawError
 from workbench.testing import RETRIEVER_LAWS, check_retriever
 

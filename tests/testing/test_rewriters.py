@@ -8,8 +8,7 @@ import pytest
 
 from tests.testing.breaking import assert_all_are_broken, assert_broken
 from workbench.components.rewriting.base import Rewriter, RewrittenText, TextRewriter
-from workbench.components.rewriting.rm3 import RM3Rewriter
-from workbench.components.rewriting.rocchio import RocchioRewriter
+from workbench.components.rewriting.feedback import RM3Rewriter, RocchioRewriter
 from workbench.testing import REWRITER_LAWS, check_rewriter
 
 

@@ -10,7 +10,7 @@ from workbench.core.imported_functions import imported_object
 from workbench.core.records import Document
 
 if TYPE_CHECKING:
-    from workbench.components.chunking.foreign.callable import CallableChunker
+    from workbench.components.chunking.foreign import CallableChunker
 
 # How a value of a type is usually made, where its name alone does not say it.
 _MAKERS: Mapping[str, str] = {
@@ -116,7 +116,7 @@ def is_function(value: object) -> bool:
 
 def wrapped(stage: str, function: Any) -> "CallableChunker":
     """Return a chunker that calls a function of a module. Raises InputError for a function of a notebook or script, and for other stages."""
-    from workbench.components.chunking.foreign.callable import CallableChunker
+    from workbench.components.chunking.foreign import CallableChunker
 
     name = getattr(function, "__name__", type(function).__name__)
     if stage != "chunking":

@@ -11,7 +11,7 @@ import numpy as np
 from workbench.api.arguments import documents_of, given_component, require, require_k
 from workbench.components.answering.base import Generator
 from workbench.components.chunking.base import Chunker
-from workbench.components.chunking.fixed import FixedChunker
+from workbench.components.chunking.plain import FixedChunker
 from workbench.components.context.context_packing import ContextPacking
 from workbench.components.context.packing import pack
 from workbench.components.embedding.base import Embedder

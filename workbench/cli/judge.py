@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from workbench.components.judging.base import Judge, Task
-    from workbench.components.judging.trust import Trust
+    from workbench.components.judging.self_test import Trust
 
 # Copied from the downloads, which take longer to import than the help takes to print.
 MODELS = ("qwen2.5-1.5b", "qwen2.5-0.5b", "smollm2-135m")
@@ -60,7 +60,7 @@ def judge_test(experiment: Path | None, kind: str | None, overrides: tuple[str, 
     A test is made once for each judge, and kept in the store. A judge that calls a model is asked twice.
     """
     from workbench.components.answering.base import AnswerResources
-    from workbench.components.judging.trust import trust
+    from workbench.components.judging.self_test import trust
     from workbench.llm.session import CallResources
     from workbench.runner.pipeline.context import Workspace
 
@@ -74,7 +74,7 @@ def judge_test(experiment: Path | None, kind: str | None, overrides: tuple[str, 
 
 
 def _judges(experiment: Path | None, kind: str | None, overrides: tuple[str, ...], allow_code: bool) -> "Mapping[Task, Judge]":
-    from workbench.components.judging.registry import JUDGES
+    from workbench.components.registry import JUDGES
     from workbench.core.imported_functions import require_permission
     from workbench.runner.experiment.read import read_experiment
 

@@ -12,8 +12,7 @@ import pandas as pd
 from workbench.components.answering.base import AnswerResources
 from workbench.components.answering.refusals import VERSION as REFUSALS_VERSION
 from workbench.components.answering.refusals import is_refusal
-from workbench.components.judging.base import Judge, Judgement
-from workbench.components.judging.claims.base import SplitRequest
+from workbench.components.judging.base import Judge, Judgement, SplitRequest
 from workbench.components.judging.settings import Judging
 from workbench.core.files import append_lines, read_regular, store_errors
 from workbench.core.fingerprint import fingerprint, require_unchanged

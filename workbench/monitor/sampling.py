@@ -16,9 +16,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from workbench.components.context.values import WORDS
 from workbench.components.embedding.base import Embedder
 from workbench.components.embedding.embed import embed
-from workbench.components.perturb.values import WORDS
 from workbench.core.errors import InputError
 from workbench.core.fingerprint import fingerprint
 from workbench.core.records import PRODUCTION, SOURCE, Dataset, Query

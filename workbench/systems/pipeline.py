@@ -12,14 +12,13 @@ import numpy as np
 from pydantic import BeforeValidator, Field, SerializeAsAny
 
 from workbench.components.answering.base import AnswerRequest, AnswerResources, Generator
-from workbench.components.answering.registry import GENERATORS
 from workbench.components.chunking.base import Chunker
 from workbench.components.chunking.recursive import RecursiveChunker
-from workbench.components.chunking.registry import CHUNKERS
 from workbench.components.embedding.base import Embedder, Role
 from workbench.components.embedding.embed import embed
 from workbench.components.embedding.registry import EMBEDDERS
 from workbench.components.embedding.sentence_transformers import SentenceTransformerEmbedder
+from workbench.components.registry import CHUNKERS, GENERATORS
 from workbench.components.retrieval.chroma_index import SPACE, open_client
 from workbench.components.retrieval.rank import rounded
 from workbench.core.component import Component

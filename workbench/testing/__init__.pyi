@@ -1,9 +1,9 @@
-from .assertions.behaviour import assert_absent as assert_absent
-from .assertions.behaviour import assert_fresh as assert_fresh
-from .assertions.behaviour import assert_refuses as assert_refuses
-from .assertions.scores import assert_end_to_end as assert_end_to_end
-from .assertions.scores import assert_faithful as assert_faithful
-from .assertions.scores import assert_recall as assert_recall
+from .assertions import assert_absent as assert_absent
+from .assertions import assert_end_to_end as assert_end_to_end
+from .assertions import assert_faithful as assert_faithful
+from .assertions import assert_fresh as assert_fresh
+from .assertions import assert_recall as assert_recall
+from .assertions import assert_refuses as assert_refuses
 from .chunkers import CHUNKER_LAWS as CHUNKER_LAWS
 from .chunkers import check_chunker as check_chunker
 from .embedders import EMBEDDER_LAWS as EMBEDDER_LAWS

@@ -9,8 +9,7 @@ import numpy as np
 from workbench.components.chunking.base import Chunker
 from workbench.core.records import Chunk, Document
 from workbench.llm.models.tokenizers import count, input_lengths, special_tokens, tokenise
-from workbench.testing.law import Laws, given, shown
-from workbench.testing.settings import SETTING_LAWS, every_setting_is_part_of_the_identity
+from workbench.testing.law import SETTING_LAWS, Laws, every_setting_is_part_of_the_identity, given, shown
 
 Documents = Sequence[Document]
 

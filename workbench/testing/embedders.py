@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from workbench.components.embedding.base import Embedder, Role
 from workbench.core.fingerprint import fingerprint
 from workbench.core.storage.vector_cache import Vectors
-from workbench.testing.law import Laws, given, shown
-from workbench.testing.settings import SETTING_LAWS, changed_results, identity_of
+from workbench.testing.law import SETTING_LAWS, Laws, changed_results, given, identity_of, shown
 
 # The first and the last are equal, and the fifth is longer than most windows.
 TEXTS = (

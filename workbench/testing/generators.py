@@ -9,8 +9,17 @@ from workbench.components.embedding.embed import MemoryVectorCache
 from workbench.core.records import Answer, Passage, Query, Variant
 from workbench.core.text.words import terms
 from workbench.llm.session import CallResources
-from workbench.testing.law import Laws, asked_again, faults_by_place, faults_of_copies, given, in_order, shown
-from workbench.testing.settings import SETTING_LAWS, changed_results
+from workbench.testing.law import (
+    SETTING_LAWS,
+    Laws,
+    asked_again,
+    changed_results,
+    faults_by_place,
+    faults_of_copies,
+    given,
+    in_order,
+    shown,
+)
 
 QUESTIONS = ("who pilots the ferry at high tide?", "which crane lifts cargo for customs?", "???")
 _TEXTS = (

@@ -7,12 +7,10 @@ from typing import get_args
 
 from workbench.components.answering.base import AnswerResources
 from workbench.components.embedding.embed import MemoryVectorCache
-from workbench.components.judging.base import Judge, Judgement, JudgeRequest, Verdict
-from workbench.components.judging.claims.base import AnswerClaims, ClaimSplitter, SplitRequest
+from workbench.components.judging.base import AnswerClaims, ClaimSplitter, Judge, Judgement, JudgeRequest, SplitRequest, Verdict
 from workbench.core.records import Passage
 from workbench.llm.session import CallResources
-from workbench.testing.law import Laws, asked_again, faults_by_place, faults_of_copies, given, in_order, shown
-from workbench.testing.settings import SETTING_LAWS
+from workbench.testing.law import SETTING_LAWS, Laws, asked_again, faults_by_place, faults_of_copies, given, in_order, shown
 
 _TEXTS = (
     "The harbour master pilots the ferry at high tide. At low tide the ferry waits.",

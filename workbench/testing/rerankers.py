@@ -7,13 +7,11 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from workbench.components.embedding.embed import MemoryVectorCache
-from workbench.components.reranking.base import Candidates, Floats, Reranker
-from workbench.components.reranking.pairs import LARGEST, PairReranker
+from workbench.components.reranking.base import LARGEST, Candidates, Floats, PairReranker, Reranker
 from workbench.core.fingerprint import fingerprint
 from workbench.core.storage.vector_cache import VectorCache, Vectors
 from workbench.llm.models.tokenizers import Ints
-from workbench.testing.law import Laws, given, shown
-from workbench.testing.settings import SETTING_LAWS, changed_results
+from workbench.testing.law import SETTING_LAWS, Laws, changed_results, given, shown
 from workbench.testing.small_corpus import QUERIES, TEXTS, vectors_of
 
 _TEXTS = [text for texts in TEXTS for text in texts]

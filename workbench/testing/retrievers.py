@@ -8,8 +8,7 @@ import pandas as pd
 
 from workbench.components.retrieval.base import Corpus, Ranking, Retriever, SearchDepth
 from workbench.llm.models.tokenizers import Ints
-from workbench.testing.law import Laws, given, shown
-from workbench.testing.settings import SETTING_LAWS, every_setting_is_part_of_the_identity
+from workbench.testing.law import SETTING_LAWS, Laws, every_setting_is_part_of_the_identity, given, shown
 from workbench.testing.small_corpus import QUERIES, TEXTS, small_corpus, small_queries
 
 _DOCUMENTS = tuple(range(len(TEXTS)))

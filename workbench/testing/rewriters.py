@@ -9,8 +9,7 @@ from workbench.components.retrieval.bm25 import BM25Retriever
 from workbench.components.retrieval.dense import DenseRetriever
 from workbench.components.rewriting.base import ExpandedQueries, FeedbackRewriter, Rewriter, RewrittenText, TextRewriter, expanded_queries
 from workbench.core.records import Query
-from workbench.testing.law import Laws, given, shown
-from workbench.testing.settings import SETTING_LAWS, every_setting_is_part_of_the_identity
+from workbench.testing.law import SETTING_LAWS, Laws, every_setting_is_part_of_the_identity, given, shown
 from workbench.testing.small_corpus import QUERIES, TEXTS, small_corpus, small_queries
 
 _RETRIEVERS: tuple[Retriever, ...] = (BM25Retriever(), DenseRetriever())

@@ -10,8 +10,8 @@ from tests.forked import Forked
 from workbench.api.export.export import export_configuration, write_prompt
 from workbench.api.export.prompt_tokens import question_tokens
 from workbench.components.answering.base import Generator
-from workbench.components.answering.chat import ChatGenerator
 from workbench.components.answering.extractive import ExtractiveGenerator
+from workbench.components.answering.prompted import ChatGenerator
 from workbench.components.context.context_packing import ContextPacking
 from workbench.runner.execution.local import Outcome, run_experiment
 from workbench.runner.execution.outputs import write_outputs

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from workbench.api.widgets.boundaries import KINDS, UNITS, ChunkingSettings
-from workbench.components.chunking.registry import CHUNKERS
+from workbench.components.registry import CHUNKERS
 from workbench.runner.experiment.read import experiment_of
 
 MOVED = st.builds(

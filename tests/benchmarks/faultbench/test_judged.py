@@ -11,8 +11,8 @@ from benchmarks.faultbench.cases import NONE, PlantedCase
 from benchmarks.faultbench.evaluation import evaluate
 from benchmarks.faultbench.judged import by_judges, by_labels, judged_answers
 from workbench.components.answering.base import AnswerResources
-from workbench.components.judging.claims.sentences import SentenceSplitter
 from workbench.components.judging.overlap import OverlapJudge
+from workbench.components.judging.sentence_splitter import SentenceSplitter
 from workbench.components.judging.settings import Judging
 from workbench.core.records import Dataset
 from workbench.core.storage.vector_cache import VectorCache

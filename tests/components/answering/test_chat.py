@@ -8,8 +8,8 @@ import pytest
 
 from tests.loopback import Loopback
 from workbench.components.answering.base import AnswerRequest, AnswerResources, Generator
-from workbench.components.answering.chat import ChatGenerator
 from workbench.components.answering.prompt_file import PROMPTS
+from workbench.components.answering.prompted import ChatGenerator
 from workbench.components.embedding.embed import MemoryVectorCache
 from workbench.core.errors import InputError, ModelError
 from workbench.core.records import Answer, Passage, Query, Variant

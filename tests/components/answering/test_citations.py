@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.components.answering.citations import citations_in
+from workbench.components.answering.prompted import citations_in
 
 
 def test_numbers_in_brackets_are_passages_from_0() -> None:

@@ -6,8 +6,8 @@ import pytest
 
 from workbench.components.answering.base import AnswerRequest, AnswerResources
 from workbench.components.answering.extractive import REFUSAL, ExtractiveGenerator
-from workbench.components.answering.quotations import quotations
 from workbench.components.answering.refusals import is_refusal
+from workbench.components.chunking.sentences import quotations
 from workbench.components.embedding.embed import MemoryVectorCache
 from workbench.core.records import Answer, Passage, Query, Variant
 from workbench.llm.session import CallResources

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from workbench.components.answering.base import Generator
-from workbench.components.answering.registry import GENERATORS
+from workbench.components.registry import GENERATORS
 from workbench.testing import GENERATOR_LAWS
 from workbench.testing.generators import QUESTIONS
 

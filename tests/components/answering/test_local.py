@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from workbench.components.answering.base import AnswerRequest, AnswerResources
-from workbench.components.answering.local import LocalGenerator
+from workbench.components.answering.prompted import LocalGenerator
 from workbench.components.embedding.embed import MemoryVectorCache
 from workbench.core.errors import ModelError
 from workbench.core.records import Passage, Query, Variant

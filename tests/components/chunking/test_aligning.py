@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.components.chunking.foreign.base import align
+from workbench.components.chunking.alignment import align
 
 
 def left_out(text: str, slices: list[tuple[int, int]]) -> str:

@@ -1,7 +1,7 @@
 import pytest
 from pydantic import ValidationError
 
-from workbench.components.chunking.fixed import FixedChunker
+from workbench.components.chunking.plain import FixedChunker
 from workbench.components.chunking.recursive import RecursiveChunker
 from workbench.core.errors import InputError, ModelError
 from workbench.core.records import Chunk, Document

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.components.chunking.foreign.callable import CallableChunker
+from workbench.components.chunking.foreign import CallableChunker
 from workbench.core.errors import InputError, RunError
 from workbench.core.fingerprint import fingerprint
 from workbench.core.records import Document

@@ -5,7 +5,7 @@ import chonkie
 import pytest
 from pydantic import ValidationError
 
-from workbench.components.chunking.foreign.chonkie import ChonkieChunker, SliceTokenizer
+from workbench.components.chunking.chonkie import ChonkieChunker, SliceTokenizer
 from workbench.core.errors import InputError
 from workbench.core.records import Document
 from workbench.llm.models.files import MINILM

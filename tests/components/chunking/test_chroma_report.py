@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from workbench.components.chunking.base import Chunker
-from workbench.components.chunking.fixed import FixedChunker
+from workbench.components.chunking.plain import FixedChunker
 from workbench.components.chunking.recursive import RecursiveChunker
 
 Spans = list[tuple[int, int]]

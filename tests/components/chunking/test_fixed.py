@@ -1,4 +1,4 @@
-from workbench.components.chunking.fixed import FixedChunker
+from workbench.components.chunking.plain import FixedChunker
 from workbench.core.records import Document
 from workbench.llm.models.files import MINILM
 from workbench.llm.models.tokenizers import tokenise

@@ -3,7 +3,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from workbench.components.chunking.foreign.base import argument_names, placed
+from workbench.components.chunking.alignment import placed
+from workbench.components.chunking.foreign import argument_names
 from workbench.core.errors import ExperimentError
 from workbench.runner.experiment.read import experiment_of
 

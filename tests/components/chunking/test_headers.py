@@ -1,8 +1,8 @@
 import pytest
 
-from workbench.components.chunking.fixed import FixedChunker
+from workbench.components.chunking.headers import Headers, Heading, TokenBudget, outline
 from workbench.components.chunking.markdown import MarkdownChunker
-from workbench.components.chunking.text.headers import Headers, Heading, TokenBudget, outline
+from workbench.components.chunking.plain import FixedChunker
 from workbench.core.records import Document
 from workbench.llm.models.files import MINILM
 

@@ -1,7 +1,6 @@
 import pytest
 
-from workbench.components.chunking.hierarchical import HierarchicalChunker
-from workbench.components.chunking.recursive import RecursiveChunker
+from workbench.components.chunking.recursive import HierarchicalChunker, RecursiveChunker
 from workbench.core.errors import InputError
 from workbench.core.records import Document
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from langchain_text_splitters import RecursiveCharacterTextSplitter
 from pydantic import ValidationError
 
-from workbench.components.chunking.foreign import library
-from workbench.components.chunking.foreign.langchain import LangChainChunker, short_name
+from workbench.components.chunking import foreign
+from workbench.components.chunking.langchain import LangChainChunker, short_name
 from workbench.components.chunking.recursive import RecursiveChunker
 from workbench.core.environment import advice
 from workbench.core.errors import InputError
@@ -112,7 +112,7 @@ def test_a_missing_package_is_named_with_its_command(monkeypatch: pytest.MonkeyP
     def missing(name: str) -> None:
         raise ImportError(name)
 
-    monkeypatch.setattr(library, "importlib", type("Importlib", (), {"import_module": staticmethod(missing)}))
+    monkeypatch.setattr(foreign, "importlib", type("Importlib", (), {"import_module": staticmethod(missing)}))
     with pytest.raises(InputError, match=re.escape(advice("chunkers"))):
         LangChainChunker(splitter=RECURSIVE, size=64)
 

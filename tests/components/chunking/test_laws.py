@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from workbench.components.chunking.base import Chunker
-from workbench.components.chunking.registry import CHUNKERS
+from workbench.components.registry import CHUNKERS
 from workbench.core.fingerprint import fingerprint
 from workbench.core.records import Document
 from workbench.testing import CHUNKER_LAWS

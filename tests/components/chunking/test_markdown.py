@@ -2,9 +2,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from workbench.components.chunking import headers
+from workbench.components.chunking.headers import outline
 from workbench.components.chunking.markdown import Block, MarkdownChunker, blocks, parts_of
-from workbench.components.chunking.text import headers
-from workbench.components.chunking.text.headers import outline
 from workbench.core.records import Document
 
 TABLE = "| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |"

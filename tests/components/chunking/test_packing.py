@@ -3,9 +3,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from workbench.components.chunking.text import packing
-from workbench.components.chunking.text.headers import Headers, TokenBudget
-from workbench.components.chunking.text.packing import alone, pack, packed_words, pieces, slices, trimmed, words
+from workbench.components.chunking import packing
+from workbench.components.chunking.headers import Headers, TokenBudget
+from workbench.components.chunking.packing import alone, pack, packed_words, pieces, slices, trimmed, words
 from workbench.core.records import Document
 from workbench.llm.models.files import MINILM
 from workbench.llm.models.tokenizers import tokenise

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from workbench.components.chunking.semantic import SemanticChunker, distances
-from workbench.components.chunking.text.sentences import sentences
+from workbench.components.chunking.sentences import sentences
 from workbench.components.embedding.embed import using_vector_cache
 from workbench.core.records import Document
 from workbench.core.storage.vector_cache import VectorCache

@@ -1,4 +1,4 @@
-from workbench.components.chunking.sentence import SentenceChunker
+from workbench.components.chunking.plain import SentenceChunker
 from workbench.core.records import Document
 
 TEXT = "One two three. Four five six. Seven eight nine. Ten eleven twelve."

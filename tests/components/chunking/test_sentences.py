@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.components.chunking.text.headers import TokenBudget
-from workbench.components.chunking.text.sentences import cut_long, partition, sentences
+from workbench.components.chunking.headers import TokenBudget
+from workbench.components.chunking.sentences import cut_long, partition, sentences
 from workbench.llm.models.tokenizers import tokenise
 
 

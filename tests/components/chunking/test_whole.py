@@ -1,4 +1,4 @@
-from workbench.components.chunking.whole import WholeChunker
+from workbench.components.chunking.plain import WholeChunker
 from workbench.core.records import Chunk, Document
 
 

@@ -1,4 +1,4 @@
-from workbench.components.context.answer_words import content_words, holds_answer
+from workbench.components.context.contexts import content_words, holds_answer
 
 
 def test_words_are_compared_without_case_articles_and_separators_of_thousands() -> None:

@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 from workbench.components.embedding.embed import EncoderChunks, MemoryVectorCache, in_memory
-from workbench.components.embedding.late.pooling import DocumentSlices, LateChunkEncoder, Slice, pool, reader_of
-from workbench.components.embedding.late.windows import OVERLAP, Pool, frame_of, window_starts
+from workbench.components.embedding.late_pooling import DocumentSlices, LateChunkEncoder, Slice, pool, reader_of
+from workbench.components.embedding.late_windows import OVERLAP, Pool, frame_of, window_starts
 from workbench.components.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.components.embedding.torch_model import load
 from workbench.core.errors import ModelError
@@ -34,7 +34,7 @@ POOL = """
 import json, sys
 from pathlib import Path
 from workbench.core.storage.vector_cache import VectorCache
-from workbench.components.embedding.late.pooling import DocumentSlices, Slice, pool, reader_of
+from workbench.components.embedding.late_pooling import DocumentSlices, Slice, pool, reader_of
 from workbench.components.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.core.records import Document
 embedder = SentenceTransformerEmbedder(pooling="late", backend="openvino", max_tokens=48)

@@ -1,6 +1,6 @@
 import pytest
 
-from workbench.components.embedding.ollama import OllamaEmbedder
+from workbench.components.embedding.remote import OllamaEmbedder
 from workbench.core.errors import ModelError, RunError
 
 from .conftest import Provider

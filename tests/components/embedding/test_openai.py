@@ -3,8 +3,8 @@ from collections.abc import Callable
 import pytest
 
 from workbench.components.embedding.embed import embed
-from workbench.components.embedding.openai import OpenAIEmbedder
 from workbench.components.embedding.registry import EMBEDDERS
+from workbench.components.embedding.remote import OpenAIEmbedder
 from workbench.core.environment import advice
 from workbench.core.errors import ModelError, RunError
 from workbench.core.storage.vector_cache import VectorCache

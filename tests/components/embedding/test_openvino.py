@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from workbench.components.embedding import openvino_model
+from workbench.components.embedding import openvino
 from workbench.components.embedding.embed import text_keys
-from workbench.components.embedding.openvino_conversion import conversion_of
+from workbench.components.embedding.openvino import conversion_of
 from workbench.components.embedding.sentence_transformers import SentenceTransformerEmbedder, encoder_of, sees_gpu
 from workbench.core.environment import advice
 from workbench.core.errors import ModelError, StoreError
@@ -92,8 +92,8 @@ def test_vectors_are_those_of_torch(passages: list[str], of_torch: np.ndarray) -
 
 @pytest.mark.slow
 def test_in_float32_they_are_the_same_to_the_sixth_decimal(passages: list[str], of_torch: np.ndarray) -> None:
-    model = openvino_model.compiled(conversion_of(MINILM).graph, "float32")
-    np.testing.assert_allclose(openvino_model.run(model, passages, MINILM, 256), of_torch, atol=2e-6)
+    model = openvino.compiled(conversion_of(MINILM).graph, "float32")
+    np.testing.assert_allclose(openvino.run(model, passages, MINILM, 256), of_torch, atol=2e-6)
 
 
 @pytest.mark.slow
@@ -121,7 +121,7 @@ def test_nor_on_how_many_threads_compute_it(passages: list[str], monkeypatch: py
     found = []
     for threads in ("1", "2"):
         monkeypatch.setenv("OMP_NUM_THREADS", threads)
-        found.append(openvino_model.run(openvino_model.compiled(graph, precision), passages, MINILM, 256))
+        found.append(openvino.run(openvino.compiled(graph, precision), passages, MINILM, 256))
     assert np.abs(found[0] - found[1]).max() <= 1e-7
 
 
@@ -139,7 +139,7 @@ def test_auto_is_openvino_on_a_processor_and_definite() -> None:
     assert not sees_gpu()
     encoder = SentenceTransformerEmbedder().encoder()
     assert encoder == encoder_of(MINILM, "openvino")
-    assert encoder.name == f"openvino {'bfloat16' if openvino_model.has_bfloat16() else 'float32'}"
+    assert encoder.name == f"openvino {'bfloat16' if openvino.has_bfloat16() else 'float32'}"
     assert encoder_of(MINILM, "torch").name == "torch float32"
 
 
@@ -257,11 +257,11 @@ def test_no_thread_is_bound_to_a_core(passages: list[str], monkeypatch: pytest.M
     # Two processes of one thread would otherwise both take the first core: half the speed of `--jobs 2`.
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     graph, precision, _ = conversion_of(MINILM)
-    model = openvino_model.compiled(graph, precision)
+    model = openvino.compiled(graph, precision)
     assert not model.get_property("ENABLE_CPU_PINNING")
     free, bound = os.sched_getaffinity(0), set[int]()
     with ThreadPoolExecutor(1) as pool:
-        running = pool.submit(openvino_model.run, model, passages, MINILM, 256)
+        running = pool.submit(openvino.run, model, passages, MINILM, 256)
         while not running.done():
             for task in os.listdir("/proc/self/task"):
                 with contextlib.suppress(ProcessLookupError):  # a thread that has ended since

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from workbench.components.embedding.embed import MemoryVectorCache, embed, text_keys
 from workbench.components.embedding.registry import EMBEDDERS
-from workbench.components.embedding.remote_base import RemoteEmbedder
+from workbench.components.embedding.remote import RemoteEmbedder
 from workbench.core.errors import ModelError, RunError
 from workbench.core.storage.vector_cache import VectorCache
 from workbench.llm.models.files import MINILM

@@ -7,7 +7,7 @@ from tests.chat_provider import ChatProvider
 from workbench.components.answering.base import AnswerResources
 from workbench.components.embedding.embed import MemoryVectorCache
 from workbench.components.judging.base import Judge, Judgement, JudgeRequest
-from workbench.components.judging.chat import ChatJudge
+from workbench.components.judging.prompted import ChatJudge
 from workbench.core.records import Passage
 from workbench.llm.session import CallBudget, CallLimits, CallResources
 

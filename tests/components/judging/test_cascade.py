@@ -12,7 +12,7 @@ from tests.components.judging.conftest import judge_of, judged, settings_of, sup
 from workbench.components.judging.base import JudgeRequest
 from workbench.components.judging.cascade import CascadeJudge, trusted_scores
 from workbench.components.judging.overlap import OverlapJudge
-from workbench.components.judging.registry import JUDGES
+from workbench.components.registry import JUDGES
 from workbench.core.errors import InputError
 
 RELEVANT, OTHER = "When does the office open?", "Who painted the portrait of the duke?"

@@ -9,9 +9,9 @@ import pytest
 from tests.chat_provider import ChatProvider
 from tests.components.judging.conftest import PASSAGES, judge_of, judged, settings_of, support
 from workbench.components.judging.base import TASKS, JudgeRequest
-from workbench.components.judging.chat import ChatJudge
-from workbench.components.judging.prompting.prompt_file import PROMPTS
-from workbench.components.judging.prompting.replies import yes_no_judgement
+from workbench.components.judging.prompt_file import PROMPTS
+from workbench.components.judging.prompted import ChatJudge
+from workbench.components.judging.replies import yes_no_judgement
 from workbench.core.errors import InputError
 from workbench.core.records import Passage
 from workbench.llm.session import CallLimits

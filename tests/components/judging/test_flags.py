@@ -1,6 +1,6 @@
 """Differences between a claim and a sentence are named."""
 
-from workbench.components.judging.flags import flags
+from workbench.components.judging.overlap import flags
 
 
 def test_a_difference_is_named() -> None:

@@ -8,7 +8,7 @@ from statistics import mean
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from workbench.components.judging.known_answers import (
+from workbench.components.judging.self_test import (
     CaseResult,
     FaithfulnessCase,
     KnownCase,

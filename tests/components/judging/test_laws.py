@@ -4,10 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from workbench.components.judging.base import Judge
-from workbench.components.judging.claims.base import ClaimSplitter
-from workbench.components.judging.claims.sentences import SentenceSplitter
+from workbench.components.judging.base import ClaimSplitter, Judge
 from workbench.components.judging.overlap import OverlapJudge
+from workbench.components.judging.sentence_splitter import SentenceSplitter
 from workbench.testing import JUDGE_LAWS, SPLITTER_LAWS
 
 

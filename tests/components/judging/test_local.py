@@ -7,7 +7,7 @@ import pytest
 
 from tests.components.judging.conftest import judged, support
 from workbench.components.judging.base import TASKS, JudgeRequest
-from workbench.components.judging.local import LocalJudge
+from workbench.components.judging.prompted import LocalJudge
 from workbench.core.errors import ModelError
 from workbench.core.records import Passage
 

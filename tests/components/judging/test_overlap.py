@@ -8,7 +8,7 @@ from workbench.components.answering.base import AnswerResources
 from workbench.components.embedding.embed import MemoryVectorCache
 from workbench.components.judging.base import Judgement, JudgeRequest
 from workbench.components.judging.overlap import OverlapJudge
-from workbench.components.judging.registry import JUDGES
+from workbench.components.registry import JUDGES
 from workbench.core.errors import InputError
 from workbench.core.fingerprint import fingerprint
 from workbench.core.records import Passage

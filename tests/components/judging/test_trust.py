@@ -10,9 +10,8 @@ import pytest
 from workbench.components.answering.base import AnswerResources
 from workbench.components.embedding.embed import MemoryVectorCache
 from workbench.components.judging.base import Judge, Judgement, JudgeRequest
-from workbench.components.judging.known_answers import faithfulness_cases, relevance_cases
 from workbench.components.judging.overlap import OverlapJudge
-from workbench.components.judging.trust import self_tested, trust
+from workbench.components.judging.self_test import faithfulness_cases, relevance_cases, self_tested, trust
 from workbench.core.errors import ModelError
 from workbench.core.storage.result_store import Store
 from workbench.llm.session import CallResources

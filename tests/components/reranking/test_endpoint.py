@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from workbench.components.registry import RERANKERS
 from workbench.components.reranking.base import Candidates
 from workbench.components.reranking.endpoint import EndpointReranker
-from workbench.components.reranking.registry import RERANKERS
 from workbench.core.errors import ModelError, RunError, WorkbenchError
 from workbench.core.storage.vector_cache import VectorCache
 from workbench.runner.experiment.components import component

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from workbench.components.embedding.embed import MemoryVectorCache
-from workbench.components.embedding.late.windows import frame_of
-from workbench.components.embedding.openai import OpenAIEmbedder
+from workbench.components.embedding.late_windows import frame_of
+from workbench.components.embedding.remote import OpenAIEmbedder
 from workbench.components.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.components.embedding.static import StaticEmbedder
 from workbench.components.embedding.torch_model import load

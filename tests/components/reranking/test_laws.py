@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
+from workbench.components.registry import RERANKERS
 from workbench.components.reranking.base import Reranker
-from workbench.components.reranking.registry import RERANKERS
 from workbench.testing import RERANKER_LAWS
 
 from .conftest import RerankServer
@@ -32,7 +32,7 @@ def test_building_a_reranker_and_its_identity_loads_no_model(run_python: Callabl
     script = """
 import sys
 from workbench.components.embedding.sentence_transformers import SentenceTransformerEmbedder
-from workbench.components.reranking.registry import RERANKERS
+from workbench.components.registry import RERANKERS
 for kind in RERANKERS.builtin:
     settings = {"cross-encoder": {"model": sys.argv[1]}, "endpoint": {"model": "m", "base_url": "http://localhost:9/v1"}}
     reranker = RERANKERS[kind].model_validate(settings.get(kind, {})).beside(SentenceTransformerEmbedder(backend="torch"))

@@ -7,8 +7,7 @@ from typing import ClassVar, Literal
 import numpy as np
 import pytest
 
-from workbench.components.reranking.base import Candidates
-from workbench.components.reranking.pairs import PairReranker
+from workbench.components.reranking.base import Candidates, PairReranker
 from workbench.core.errors import RunError
 from workbench.core.storage.vector_cache import VectorCache
 
@@ -59,7 +58,7 @@ def test_a_batch_that_fails_keeps_those_before_it(tmp_path: Path, monkeypatch: p
                 raise RunError("no more", "wait")
             return super().score_pairs(pairs)
 
-    monkeypatch.setattr("workbench.components.reranking.pairs._BATCH", 2)
+    monkeypatch.setattr("workbench.components.reranking.base._BATCH", 2)
     cache, texts = VectorCache(tmp_path / "vectors.sqlite"), ["aaaaa", "aaaa", "aaa", "aa", "b"]
     with pytest.raises(RunError, match="no more"):
         Failing().scores([pool(*texts)], cache)

@@ -2,11 +2,11 @@ from pathlib import Path
 
 import numpy as np
 
+from workbench.components.registry import RETRIEVERS
 from workbench.components.retrieval.base import Corpus, SearchDepth, enough, long_table
 from workbench.components.retrieval.bm25 import BM25Retriever
 from workbench.components.retrieval.dense import DenseRetriever
 from workbench.components.retrieval.rank import tie_breakers
-from workbench.components.retrieval.registry import RETRIEVERS
 from workbench.core.fingerprint import fingerprint
 
 

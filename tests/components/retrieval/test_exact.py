@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.components.retrieval.base import Corpus, Ranking, SearchDepth
+from workbench.components.retrieval.base import Corpus, Ranking, SearchDepth, rank_all
 from workbench.components.retrieval.dense import exact, longest, nearest
-from workbench.components.retrieval.exhaustive import rank_all
 from workbench.components.retrieval.rank import tie_breakers
 from workbench.core import batching
 from workbench.core.storage.vector_cache import Vectors

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from workbench.components.retrieval.base import SearchDepth
-from workbench.components.retrieval.exhaustive import rank_all
+from workbench.components.retrieval.base import SearchDepth, rank_all
 from workbench.core.errors import RunError
 from workbench.testing.small_corpus import TEXTS, small_corpus
 

@@ -9,8 +9,8 @@ import pytest
 from workbench.components.retrieval.base import Corpus, DocumentFilters, QueryBatch, Ranking, Retriever, SearchDepth
 from workbench.components.retrieval.bm25 import BM25Retriever
 from workbench.components.retrieval.dense import DenseRetriever
-from workbench.components.retrieval.filtered import search, searches
 from workbench.components.retrieval.hybrid import HybridRetriever
+from workbench.components.retrieval.search import search, searches
 from workbench.testing.small_corpus import QUERIES, TEXTS, small_corpus, small_queries
 
 CORPUS = small_corpus(tuple(range(len(TEXTS))), vectors=True)

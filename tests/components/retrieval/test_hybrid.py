@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from workbench.components.registry import RETRIEVERS
 from workbench.components.retrieval.base import Ranking, Retriever, SearchDepth
 from workbench.components.retrieval.bm25 import BM25Retriever
 from workbench.components.retrieval.dense import DenseRetriever
 from workbench.components.retrieval.hybrid import HybridRetriever
-from workbench.components.retrieval.registry import RETRIEVERS
 from workbench.core.errors import InputError
 from workbench.runner.experiment.components import component
 from workbench.testing.small_corpus import QUERIES, TEXTS, small_corpus, small_queries

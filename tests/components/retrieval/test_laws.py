@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
+from workbench.components.registry import RETRIEVERS
 from workbench.components.retrieval.base import Retriever
-from workbench.components.retrieval.registry import RETRIEVERS
 from workbench.testing import RETRIEVER_LAWS
 
 SETTINGS = [*((kind, {"k": 5}) for kind in RETRIEVERS), ("dense", {"k": 5, "search": "ann"})]

@@ -11,7 +11,7 @@ from workbench.components.reranking.base import Reranker
 from workbench.components.reranking.mmr import MMRReranker
 from workbench.components.retrieval.base import Corpus, QueryBatch, Ranking
 from workbench.components.retrieval.rank import STEP
-from workbench.components.retrieval.reranked import reranked
+from workbench.components.retrieval.search import reranked
 
 # Eight chunks of four documents, two each. The tie breakers are the opposite of the order.
 CORPUS = Corpus(

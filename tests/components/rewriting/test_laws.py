@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from workbench.components.registry import REWRITERS
 from workbench.components.rewriting.base import Rewriter
-from workbench.components.rewriting.registry import REWRITERS
 from workbench.testing import REWRITER_LAWS
 from workbench.testing.small_corpus import QUERIES
 

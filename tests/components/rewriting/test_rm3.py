@@ -9,10 +9,10 @@ import pytest
 from workbench.components.retrieval.base import DocumentFilters, QueryBatch, SearchDepth
 from workbench.components.retrieval.bm25 import BM25Retriever
 from workbench.components.retrieval.dense import DenseRetriever
-from workbench.components.retrieval.filtered import search
 from workbench.components.retrieval.hybrid import HybridRetriever
+from workbench.components.retrieval.search import search
 from workbench.components.rewriting.base import expanded_queries
-from workbench.components.rewriting.rm3 import RM3Rewriter
+from workbench.components.rewriting.feedback import RM3Rewriter
 from workbench.testing.small_corpus import TEXTS, small_corpus, small_queries
 
 PLAIN = BM25Retriever(stopwords="none", stemmer="none")

@@ -8,7 +8,7 @@ import pytest
 
 from workbench.components.retrieval.base import QueryBatch
 from workbench.components.retrieval.dense import DenseRetriever
-from workbench.components.rewriting.rocchio import RocchioRewriter
+from workbench.components.rewriting.feedback import RocchioRewriter
 from workbench.testing.small_corpus import small_corpus
 
 VECTORS = np.array([[1, 0], [0, 1], [0.6, 0.8], [1, 0], [1, 0]], dtype=np.float32)

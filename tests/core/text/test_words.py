@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from workbench.components.answering.extractive import ExtractiveGenerator
 from workbench.components.context.context_packing import ContextPacking
-from workbench.components.judging.claims.chat import ChatSplitter
+from workbench.components.judging.chat_splitter import ChatSplitter
 from workbench.components.judging.overlap import OverlapJudge
 from workbench.components.retrieval.bm25 import BM25Retriever
 from workbench.components.retrieval.hybrid import HybridRetriever

@@ -7,8 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.measures.metrics.reference import FORMULAS, hard_negatives, irrelevant, ranked
-from workbench.components.retrieval.base import Corpus, Ranking, SearchDepth, best_first
-from workbench.components.retrieval.exhaustive import rank_all
+from workbench.components.retrieval.base import Corpus, Ranking, SearchDepth, best_first, rank_all
 from workbench.components.retrieval.rank import tie_breakers
 from workbench.core.records import Document, TargetHit
 from workbench.measures.metrics.evaluate import evaluate

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from workbench.components.chunking.registry import CHUNKERS
+from workbench.components.registry import CHUNKERS
 from workbench.data.sources import BeirSource
 from workbench.measures.metrics.evaluate import evaluate
 from workbench.measures.metrics.inputs import Labels, Retrieved

@@ -5,9 +5,8 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from workbench.components.chunking.base import CuttingChunker
-from workbench.components.reranking.pairs import PairReranker
-from workbench.components.retrieval.base import Retriever
-from workbench.components.retrieval.exhaustive import rank_all
+from workbench.components.reranking.base import PairReranker
+from workbench.components.retrieval.base import Retriever, rank_all
 from workbench.measures.metrics.case import MetricValues
 from workbench.measures.metrics.definition import ANSWERABLE, RELEVANT, MetricDefinition
 

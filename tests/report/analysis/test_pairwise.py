@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from workbench.components.chunking.fixed import FixedChunker
+from workbench.components.chunking.plain import FixedChunker
 from workbench.components.retrieval.bm25 import BM25Retriever
 from workbench.core.records import Dataset, Document, Need, Qrel, Query, Span
 from workbench.core.storage.result_store import ResultWriter

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from workbench.components.embedding.late.pooling import reader_of
+from workbench.components.embedding.late_pooling import reader_of
 from workbench.components.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.core.errors import ExperimentError
 from workbench.core.records import Dataset

@@ -5,7 +5,7 @@ import pytest
 
 from tests.runner.execution.test_speed import measured
 from workbench.api.experiments import Experiment, sweep
-from workbench.components.chunking.fixed import FixedChunker
+from workbench.components.chunking.plain import FixedChunker
 from workbench.components.chunking.semantic import SemanticChunker
 from workbench.components.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.components.embedding.static import StaticEmbedder

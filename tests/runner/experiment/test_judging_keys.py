@@ -6,8 +6,8 @@ import pytest
 
 import workbench as wb
 from tests.runner.experiment.test_answer_keys import DATASET, faults, read
-from workbench.components.judging.claims.sentences import SentenceSplitter
 from workbench.components.judging.overlap import OverlapJudge
+from workbench.components.judging.sentence_splitter import SentenceSplitter
 from workbench.components.judging.settings import EndToEndThresholds, Judging
 from workbench.core.errors import ExperimentError
 from workbench.runner.experiment.read import read_experiment

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 import pytest
 from pydantic import JsonValue
 
-from workbench.components.chunking.fixed import FixedChunker
+from workbench.components.chunking.plain import FixedChunker
 from workbench.components.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.components.retrieval.bm25 import BM25Retriever
 from workbench.components.retrieval.dense import DenseRetriever

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from workbench.components.chunking.base import Chunker
-from workbench.components.chunking.hierarchical import HierarchicalChunker
-from workbench.components.chunking.sentence import SentenceChunker
+from workbench.components.chunking.plain import SentenceChunker
+from workbench.components.chunking.recursive import HierarchicalChunker
 from workbench.core import batching
 from workbench.core.records import Chunk, Document
 from workbench.llm.models.tokenizers import BUDGET_VOCABULARY, tokenise

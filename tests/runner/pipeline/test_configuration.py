@@ -1,4 +1,4 @@
-from workbench.components.chunking.fixed import FixedChunker
+from workbench.components.chunking.plain import FixedChunker
 from workbench.components.retrieval.bm25 import BM25Retriever
 from workbench.components.retrieval.dense import DenseRetriever
 from workbench.measures.metrics.case import Cut

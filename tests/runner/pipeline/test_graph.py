@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import sentencex
 
-from workbench.components.chunking.fixed import FixedChunker
+from workbench.components.chunking.plain import FixedChunker
 from workbench.components.embedding.static import StaticEmbedder
 from workbench.components.retrieval.bm25 import BM25Retriever
 from workbench.components.retrieval.dense import DenseRetriever

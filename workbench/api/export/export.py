@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from workbench.components.context import packing
-from workbench.components.embedding.late.windows import frame_of
+from workbench.components.embedding.late_windows import frame_of
 from workbench.components.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.components.reranking import marginal_relevance
 from workbench.components.reranking.base import Reranker

@@ -15,9 +15,9 @@ from workbench.api.arguments import require
 from workbench.api.datasets import CUT_STYLE, SCISSORS, WHOLE_STYLE, EvidenceMark, marked_text
 from workbench.api.widgets.notebook_panel import WITHIN, CopyButton, NotebookPanel
 from workbench.components.chunking.base import Chunker
-from workbench.components.chunking.registry import CHUNKERS
 from workbench.components.embedding.base import NO_WINDOW, Embedder
 from workbench.components.embedding.sentence_transformers import SentenceTransformerEmbedder
+from workbench.components.registry import CHUNKERS
 from workbench.core.errors import InputError
 from workbench.core.records import Chunk, Dataset, Document, Need
 from workbench.core.text.display import text_html

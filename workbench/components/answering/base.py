@@ -5,8 +5,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from workbench.components.context.context_packing import PromptTokens
 from workbench.core.component import Component
 from workbench.core.records import Answer, Document, Passage, Query, Variant
+from workbench.llm.models.tokenizers import BUDGET_VOCABULARY, Places, tokenise
 
 if TYPE_CHECKING:
     from workbench.core.storage.vector_cache import VectorCache
@@ -51,8 +53,6 @@ class Generator(Component, ABC):
     @property
     def vocabulary(self) -> str:
         """Return the vocabulary that counts the tokens of a context: `cl100k`, a model, or that of `@2000t`."""
-        from workbench.llm.models.tokenizers import BUDGET_VOCABULARY
-
         return BUDGET_VOCABULARY
 
     def overhead(self, question: str) -> int:
@@ -85,3 +85,12 @@ class Generator(Component, ABC):
     @abstractmethod
     def answer(self, requests: Sequence[AnswerRequest], resources: AnswerResources) -> Iterator[tuple[int, Answer]]:
         """Yield the answer of each request with its place, in any order, each once. A failed call is an answer with an `error`."""
+
+
+def prompt_tokens(generator: Generator, overhead: int) -> PromptTokens:
+    """Return the counts of a prompt whose system prompt, template and question have `overhead` tokens."""
+
+    def starts(texts: Sequence[str]) -> list[Places]:
+        return [tokens.starts for tokens in tokenise(texts, generator.vocabulary)]
+
+    return PromptTokens(starts, overhead, generator.passage_overhead)

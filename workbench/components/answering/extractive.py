@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from workbench.components.answering.base import AnswerRequest, AnswerResources, Generator
-from workbench.components.answering.quotations import quotations
+from workbench.components.chunking.sentences import quotations
 from workbench.components.embedding.base import Embedder
 from workbench.components.embedding.embed import embed
 from workbench.components.embedding.sentence_transformers import SentenceTransformerEmbedder

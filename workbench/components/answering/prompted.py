@@ -1,19 +1,22 @@
-"""The base of generators that send a prompt to a chat model."""
+"""Generators that send a prompt to a chat model: behind an API, or in a GGUF file in this process."""
 
+import re
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from pydantic import Field
 
 from workbench.components.answering.base import AnswerRequest, AnswerResources, Generator
-from workbench.components.answering.citations import citations_in
 from workbench.components.answering.prompt_file import Prompt, fence, prompt_of
 from workbench.components.answering.refusals import is_refusal
 from workbench.components.context.conditions import NONE
 from workbench.core.records import Answer
 from workbench.llm.base import CallFailure, ChatCall, ChatClient, Message, Reply, use_of
-from workbench.llm.models.tokenizers import count
+from workbench.llm.models.server import OPENAI_ADDRESS
+from workbench.llm.models.tokenizers import BUDGET_VOCABULARY, CL100K, count
+from workbench.llm.providers.openai import OpenAIClient
+from workbench.llm.registry import ChatModel, GgufChatModel
 from workbench.llm.session import ask_all
 
 # What a chat template adds to each message: its role and the marks of its beginning and end.
@@ -121,3 +124,63 @@ class PromptedGenerator(Generator):
 
     def _prompt(self) -> Prompt:
         return prompt_of(self.prompt)
+
+
+class ChatGenerator(ChatModel, PromptedGenerator):
+    """A chat model behind an API. Provider, model and address that are not set are those of the `RAG_EVAL_*` variables.
+
+    The tokens of a context are counted in OpenAI's vocabulary cl100k for models of OpenAI, and in that of `@2000t` for others.
+    """
+
+    kind: Literal["chat"] = "chat"
+
+    @property
+    def vocabulary(self) -> str:
+        """Return `cl100k` for models of OpenAI itself, otherwise the vocabulary of `@2000t`."""
+        client = self.client()
+        return CL100K if isinstance(client, OpenAIClient) and client.address == OPENAI_ADDRESS else BUDGET_VOCABULARY
+
+
+class LocalGenerator(GgufChatModel, PromptedGenerator):
+    """A chat model in a GGUF file, run by llama.cpp in this process (extra `local`). Questions are answered one after another."""
+
+    kind: Literal["local"] = "local"
+
+
+# Part of the key of answers whose citations are read. Raise it when equal texts begin to get other citations.
+CITATIONS_VERSION = 2
+
+_CITED_NAME = r"(?:[\^#]|(?:passages?|sources?|citations?|cite|documents?|docs?|references?|refs?|quellen?|contexts?|chunks?)\s*[:#.]?)"
+_CITED_NUMBER = rf"(?:{_CITED_NAME}\s*)?\d{{1,4}}"
+_CITED_AND = r"(?:and|und|&)"
+_CITED_LIST = re.compile(
+    rf"[\[【［]\s*({_CITED_NUMBER}(?:\s*(?:[,;，、](?:\s*{_CITED_AND})?|[–—-]|{_CITED_AND})\s*{_CITED_NUMBER})*)\s*(?:†[^\]】］\n]{{0,80}})?[\]】］]",
+    re.IGNORECASE,
+)
+_CITED_RANGE = re.compile(r"(\d+)(?:\s*[–—-]\s*(\d+))?")
+
+
+class Citations(NamedTuple):
+    """The numbers of the cited passages, from 0, in the order of the text, and how many cited numbers are those of no passage."""
+
+    passages: tuple[int, ...]
+    unknown: int
+
+
+def citations_in(text: str, passages: int) -> Citations:
+    """Parse the citations of an answer to a context with this many passages. Each passage counts once, each wrong number once."""
+    cited = [
+        number
+        for group in _CITED_LIST.finditer(text)
+        for match in _CITED_RANGE.finditer(group[1])
+        for number in _cited_numbers(match, passages)
+    ]
+    distinct = dict.fromkeys(cited)
+    known = tuple(number - 1 for number in distinct if 1 <= number <= passages)
+    return Citations(known, len(distinct) - len(known))
+
+
+def _cited_numbers(match: re.Match[str], passages: int) -> range:
+    """Return the numbers of `1` or `1-3`. All numbers of a range beyond the passages count as one, so that [1914-1918] is one wrong number."""
+    first, last = int(match[1]), int(match[2] or match[1])
+    return range(first, max(first, min(last, passages + 1)) + 1)

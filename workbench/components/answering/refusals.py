@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from workbench.components.answering.refusal_patterns import dutch, english, german, romance
 from workbench.components.answering.refusal_patterns.clauses import CONTEXT, READ
-from workbench.components.chunking.text.sentences import sentences
+from workbench.components.chunking.sentences import sentences
 from workbench.llm.replies.answers import json_reply
 
 # Part of the keys of results that depend on it. Raise it when equal answers begin to be refusals, or cease to.

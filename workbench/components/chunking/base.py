@@ -6,8 +6,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from workbench.components.chunking.text.headers import VERSION as HEADINGS_VERSION
-from workbench.components.chunking.text.headers import Headers, TokenBudget
+from workbench.components.chunking.headers import VERSION as HEADINGS_VERSION
+from workbench.components.chunking.headers import Headers, TokenBudget
 from workbench.components.embedding.base import Embedder
 from workbench.core.component import Component
 from workbench.core.errors import InputError

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple
 
 from workbench.components.chunking.base import Cut, CuttingChunker, Size
-from workbench.components.chunking.text.headers import NEWLINE, Headers, TokenBudget, is_heading, markdown_parts
-from workbench.components.chunking.text.headers import VERSION as HEADINGS_VERSION
-from workbench.components.chunking.text.packing import Slice, pieces, slices, trimmed
-from workbench.components.chunking.text.sentences import VERSION as SENTENCES_VERSION
-from workbench.components.chunking.text.sentences import cut_long, partition, sentences
+from workbench.components.chunking.headers import NEWLINE, Headers, TokenBudget, is_heading, markdown_parts
+from workbench.components.chunking.headers import VERSION as HEADINGS_VERSION
+from workbench.components.chunking.packing import Slice, pieces, slices, trimmed
+from workbench.components.chunking.sentences import VERSION as SENTENCES_VERSION
+from workbench.components.chunking.sentences import cut_long, partition, sentences
 from workbench.core.records import Document
 from workbench.llm.models.tokenizers import Tokens
 

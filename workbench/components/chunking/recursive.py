@@ -1,4 +1,4 @@
-"""Cut documents at the coarsest separator that makes pieces small enough."""
+"""Cut documents at the coarsest separator that makes pieces small enough, also on two levels."""
 
 import itertools
 import re
@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
+from pydantic import Field, model_validator
 
-from workbench.components.chunking.base import Cut, SlidingChunker
-from workbench.components.chunking.text.headers import Headers, TokenBudget
-from workbench.components.chunking.text.packing import Pieces, Slice, alone, pieces, slices, trimmed, words
+from workbench.components.chunking.base import Cut, CuttingChunker, Size, SlidingChunker
+from workbench.components.chunking.headers import Headers, TokenBudget
+from workbench.components.chunking.packing import Pieces, Slice, alone, pieces, slices, trimmed, words
 from workbench.core.records import Document
 from workbench.llm.models.tokenizers import Tokens
 
@@ -72,3 +73,35 @@ class Splitter(NamedTuple):
     def _packed(self, parts: Pieces, start: int, end: int) -> list[Slice]:
         run = Pieces(*(column[start:end] for column in parts))
         return [trimmed(self.text, *chunk) for chunk in slices(run, self.room, self.overlap)]
+
+
+class HierarchicalChunker(CuttingChunker):
+    """Recursive chunks of size `child`, each in a recursive chunk of size `parent` that is delivered in its place and never embedded."""
+
+    examples: ClassVar = ({"child": 32, "parent": 96}, {"child": 16, "parent": 24})
+
+    kind: Literal["hierarchical"] = "hierarchical"
+    child: Size = Field(description="The largest size of a chunk that is searched.")
+    parent: Size = Field(description="The largest size of a delivered chunk, counting only its content; more than `child`.")
+
+    @property
+    def name(self) -> str:
+        """Return the name, such as `hierarchical-128-512`: child, then parent."""
+        return f"{self.kind}-{self.child}-{self.parent}"
+
+    @property
+    def sizes(self) -> tuple[int | None, int | None]:
+        return self.child, 0
+
+    @model_validator(mode="after")
+    def _child_below_parent(self) -> "HierarchicalChunker":
+        if self.child >= self.parent:
+            raise ValueError(f"child {self.child} is not smaller than parent {self.parent}; lower child")
+        return self
+
+    def cuts(self, document: Document, headers: Headers) -> Iterable[Cut]:
+        text, tokens = document.text, self._tokens(document)
+        children = Splitter(text, tokens, self._room(self.child, headers))
+        for parent in Splitter(text, tokens, TokenBudget(self.parent)).split(0, len(text)):
+            for start, end in children.split(*parent):
+                yield start, end, parent

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from workbench.components.chunking.base import Cut, CuttingChunker, Size
-from workbench.components.chunking.text.headers import Headers, TokenBudget
-from workbench.components.chunking.text.packing import Pieces, Slice
-from workbench.components.chunking.text.sentences import VERSION, cut_long, sentences
+from workbench.components.chunking.headers import Headers, TokenBudget
+from workbench.components.chunking.packing import Pieces, Slice
+from workbench.components.chunking.sentences import VERSION, cut_long, sentences
 from workbench.components.embedding.base import Embedder
 from workbench.components.embedding.embed import text_vectors
 from workbench.components.embedding.sentence_transformers import SentenceTransformerEmbedder

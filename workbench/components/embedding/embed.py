@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workbench.components.embedding.base import Embedder, Role, Usage
-from workbench.components.embedding.openvino_conversion import UnpreparedModelError
+from workbench.components.embedding.openvino import UnpreparedModelError
 from workbench.core import batching
 from workbench.core.errors import RunError, StoreError
 from workbench.core.fingerprint import fingerprint

@@ -2,9 +2,8 @@
 
 from workbench.components.embedding.base import Embedder
 from workbench.components.embedding.embed import ChunkEncoder
-from workbench.components.embedding.late.pooling import LateChunkEncoder
-from workbench.components.embedding.ollama import OllamaEmbedder
-from workbench.components.embedding.openai import OpenAIEmbedder
+from workbench.components.embedding.late_pooling import LateChunkEncoder
+from workbench.components.embedding.remote import OllamaEmbedder, OpenAIEmbedder
 from workbench.components.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.components.embedding.static import StaticEmbedder
 from workbench.core.registry import Registry, components

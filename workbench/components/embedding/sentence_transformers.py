@@ -9,10 +9,10 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field
 
-from workbench.components.embedding import openvino_model
+from workbench.components.embedding import openvino
 from workbench.components.embedding.base import NO_WINDOW, AllowPickle, Embedder, Encoder, Role
-from workbench.components.embedding.late.windows import LATE, unpoolable
-from workbench.components.embedding.openvino_conversion import Output, UnpreparedModelError, conversion_of, converted, without_preparing
+from workbench.components.embedding.late_windows import LATE, unpoolable
+from workbench.components.embedding.openvino import Output, UnpreparedModelError, conversion_of, converted, without_preparing
 from workbench.components.embedding.torch_model import load, model_settings, positions, token_states
 from workbench.core.environment import advice
 from workbench.core.errors import ModelError, StoreError
@@ -34,7 +34,7 @@ def encoder_of(model: str, choice: BackendChoice, output: Output = "sentence") -
         return Encoder("torch", _TORCH)
     if choice == "openvino":
         require_openvino()
-    elif not openvino_model.installed():
+    elif not openvino.installed():
         return Encoder("torch", _TORCH, f"openvino is not installed: {advice('fast')}")
     elif sees_gpu():
         return Encoder("torch", _TORCH, "torch sees a GPU")
@@ -54,7 +54,7 @@ def encoder_of(model: str, choice: BackendChoice, output: Output = "sentence") -
 
 def require_openvino() -> None:
     """Raise ModelError if OpenVINO is not installed."""
-    if not openvino_model.installed():
+    if not openvino.installed():
         raise ModelError("backend: openvino needs OpenVINO", advice("fast"))
 
 
@@ -178,7 +178,7 @@ class SentenceTransformerEmbedder(Embedder):
     def encode(self, texts: Sequence[str], role: Role) -> Vectors:
         if self._encoder("sentence").backend == "openvino":
             prompt = self.prompt(role)
-            vectors = openvino_model.run(converted(self.model), [prompt + text for text in texts], self.model, self.window())
+            vectors = openvino.run(converted(self.model), [prompt + text for text in texts], self.model, self.window())
         else:
             # In one forward pass. Pass an empty prompt: None would select the model's default prompt.
             vectors = load(self.model, self.window()).encode(
@@ -189,7 +189,7 @@ class SentenceTransformerEmbedder(Embedder):
     def states(self, rows: Sequence[Sequence[int]]) -> list[Vectors]:
         """Return token vectors for rows of ids, special ones included: float32 (tokens, hidden) per row."""
         if self.token_encoder().backend == "openvino":
-            states = openvino_model.states(converted(self.model, "tokens"), rows, self.model)
+            states = openvino.states(converted(self.model, "tokens"), rows, self.model)
         else:
             states = token_states(rows, self.model, self.window())
         return [self._finite(row) for row in states]

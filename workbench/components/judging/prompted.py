@@ -1,18 +1,20 @@
-"""The base of judges that send a prompt to a chat model."""
+"""Judges that send a prompt to a chat model: behind an API, or in a GGUF file in this process."""
 
 from abc import abstractmethod
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from workbench.components.answering.base import AnswerResources
 from workbench.components.judging.base import TASKS, Judge, Judgement, JudgeRequest, Task
-from workbench.components.judging.prompting.prompt_file import JudgePrompt, ReplyForm, default_prompt, judge_prompt
-from workbench.components.judging.prompting.replies import ALTERNATIVES, SCHEMAS, structured_judgements, yes_no_judgement
+from workbench.components.judging.prompt_file import JudgePrompt, ReplyForm, default_prompt, judge_prompt
+from workbench.components.judging.replies import ALTERNATIVES, SCHEMAS, structured_judgements, yes_no_judgement
 from workbench.core.records import LostTries
 from workbench.llm.base import CallFailure, ChatCall, ChatClient, Reply, use_of
+from workbench.llm.registry import ChatModel, GgufChatModel
 from workbench.llm.replies.answers import VERSION as REPLIES_VERSION
 from workbench.llm.session import ask_all
 
@@ -142,3 +144,29 @@ def _share(reply: Reply, place: int, of: int) -> dict[str, Any]:
 def _lost(outcome: Reply | CallFailure, place: int) -> LostTries:
     """Return the lost tries of a call for the first of its judgements, none for the others."""
     return LostTries() if place else outcome.lost
+
+
+class ChatJudge(ChatModel, PromptedJudge):
+    """A chat model behind an API that judges. Provider, model and address that are not set are those of the `RAG_EVAL_*` variables."""
+
+    kind: Literal["chat"] = "chat"
+
+    @property
+    def label(self) -> str:
+        """Name the kind and the model."""
+        return f"{self.kind}: {self.recorded_settings()['model']}"
+
+
+class LocalJudge(GgufChatModel, PromptedJudge):
+    """A chat model in a GGUF file that judges, run by llama.cpp in this process (extra `local`).
+
+    By default its score is the probability of the word yes in reply to a question, which small models decide better than they write JSON.
+    """
+
+    kind: Literal["local"] = "local"
+    replies: ReplyForm = Field(default="yes_no", description="`json`, or `yes_no` for the log-probabilities of a single word.")
+
+    @property
+    def label(self) -> str:
+        """Name the kind and the file."""
+        return f"{self.kind}: {Path(self.path).name}"

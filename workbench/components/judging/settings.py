@@ -5,8 +5,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny
 
-from workbench.components.judging.base import Judge, Task
-from workbench.components.judging.claims.base import ClaimSplitter
+from workbench.components.judging.base import ClaimSplitter, Judge, Task
 from workbench.core.component import Component, code_named_by, inner_components
 from workbench.llm.base import ChatCall, ChatClient
 

@@ -9,8 +9,7 @@ from pydantic import Field
 
 from workbench.components.embedding.base import AllowPickle
 from workbench.components.embedding.torch_model import model_settings, positions
-from workbench.components.reranking.base import Floats
-from workbench.components.reranking.pairs import Pair, PairReranker
+from workbench.components.reranking.base import Floats, Pair, PairReranker
 from workbench.core import batching
 from workbench.core.errors import ModelError
 from workbench.llm.models.files import loading_options, locate, model_fingerprint, require_safetensors, verified

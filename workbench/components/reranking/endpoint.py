@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from workbench.components.reranking.base import Floats
-from workbench.components.reranking.pairs import Pair, PairReranker
+from workbench.components.reranking.base import Floats, Pair, PairReranker
 from workbench.core import batching
 from workbench.core.errors import RunError
 from workbench.core.text.display import excerpt

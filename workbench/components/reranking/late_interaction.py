@@ -8,11 +8,10 @@ import numpy as np
 from pydantic import Field
 
 from workbench.components.embedding.base import AllowPickle, Embedder, Role
-from workbench.components.embedding.late.windows import frame_of
+from workbench.components.embedding.late_windows import frame_of
 from workbench.components.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.components.embedding.torch_model import model_modules
-from workbench.components.reranking.base import Floats
-from workbench.components.reranking.pairs import Pair, PairReranker, Scorer
+from workbench.components.reranking.base import Floats, Pair, PairReranker, Scorer
 from workbench.core import batching
 from workbench.core.errors import ModelError
 from workbench.core.storage.vector_cache import Vectors

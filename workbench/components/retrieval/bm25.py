@@ -8,8 +8,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from pydantic import Field
 
-from workbench.components.retrieval.base import Corpus, LexicalRetriever, QueryBatch, Ranking, SearchDepth, singly
-from workbench.components.retrieval.exhaustive import ScoreBlock, rank_all
+from workbench.components.retrieval.base import Corpus, LexicalRetriever, QueryBatch, Ranking, ScoreBlock, SearchDepth, rank_all, singly
 from workbench.components.retrieval.rank import Floats
 from workbench.core.text.words import VERSION, search_terms
 

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from workbench.components.embedding.base import Role
 from workbench.components.retrieval.base import Corpus, QueryBatch, Retriever, SearchDepth
-from workbench.components.retrieval.filtered import search
+from workbench.components.retrieval.search import search
 from workbench.core.records import Query
 from workbench.llm.models.component import ModelComponent
 

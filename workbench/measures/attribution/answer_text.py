@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from workbench.components.answering.refusals import is_refusal
-from workbench.components.chunking.text.sentences import sentences
+from workbench.components.chunking.sentences import sentences
 from workbench.core.records import Passage, Query
 from workbench.core.text.words import words
 from workbench.measures.metrics.answers import normalised, tokens, without_citations

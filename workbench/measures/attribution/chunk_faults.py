@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 import pandas as pd
 
-from workbench.components.chunking.text.headers import outline
+from workbench.components.chunking.headers import outline
 from workbench.core.records import Dataset
 from workbench.measures.attribution.evidence_state import whole_needs
 from workbench.measures.metrics.coverage import Bools, Ints, Union

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from workbench.components.chunking.fixed import FixedChunker
+from workbench.components.chunking.plain import FixedChunker
 from workbench.core.fingerprint import fingerprint
 from workbench.core.records import Chunk, Dataset, Document
 from workbench.core.text.progress import ProgressBar

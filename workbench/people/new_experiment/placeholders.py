@@ -7,8 +7,8 @@ from functools import cache
 from itertools import islice
 from typing import Any
 
+from workbench.components.chunking.headers import Headers, front_matter_end
 from workbench.components.chunking.markdown import Block, blocks, parts_of
-from workbench.components.chunking.text.headers import Headers, front_matter_end
 from workbench.core.fingerprint import fingerprint
 from workbench.core.records import ACCEPTED_BY, PLACEHOLDER, PROVENANCE, SYNTHETIC, Document, Span
 from workbench.core.text.words import words

@@ -9,10 +9,9 @@ import numpy as np
 import scipy
 
 from workbench.components.answering.base import AnswerRequest, AnswerResources
-from workbench.components.judging.base import JudgeRequest, Task
-from workbench.components.judging.claims.base import SplitRequest
+from workbench.components.judging.base import JudgeRequest, SplitRequest, Task
+from workbench.components.judging.self_test import known_answer_request, known_answers
 from workbench.components.judging.settings import AsksModel, Judging, prompted
-from workbench.components.judging.trust import known_answer_request, known_answers
 from workbench.core.errors import InputError
 from workbench.core.fingerprint import fingerprint
 from workbench.core.records import Answer, Passage

@@ -12,9 +12,8 @@ import numpy as np
 from workbench.components.embedding.embed import MemoryVectorCache
 from workbench.components.reranking.base import Reranker
 from workbench.components.retrieval.base import Corpus, QueryBatch, Ranking, SearchDepth
-from workbench.components.retrieval.filtered import search
 from workbench.components.retrieval.rank import SEED, Floats
-from workbench.components.retrieval.reranked import candidates
+from workbench.components.retrieval.search import candidates, search
 from workbench.components.rewriting.base import FeedbackRewriter, TextRewriter, expanded_queries
 from workbench.core.errors import error_line
 from workbench.core.fingerprint import fingerprint

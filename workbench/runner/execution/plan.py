@@ -12,7 +12,7 @@ import pandas as pd
 from workbench.components.context.conditions import RETRIEVED
 from workbench.components.embedding.base import Embedder
 from workbench.components.embedding.embed import plan_texts
-from workbench.components.embedding.openvino_conversion import UnpreparedModelError, without_preparing
+from workbench.components.embedding.openvino import UnpreparedModelError, without_preparing
 from workbench.components.embedding.registry import chunk_encoder
 from workbench.core.errors import error_line
 from workbench.core.imported_functions import PERMISSION

@@ -7,17 +7,13 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from workbench.components.answering.base import Generator
-from workbench.components.answering.registry import GENERATORS
 from workbench.components.chunking.base import Chunker
-from workbench.components.chunking.registry import CHUNKERS
 from workbench.components.embedding.base import Embedder
 from workbench.components.embedding.registry import EMBEDDERS
-from workbench.components.judging.base import Judge
-from workbench.components.judging.claims.base import ClaimSplitter
-from workbench.components.judging.registry import JUDGES
+from workbench.components.judging.base import ClaimSplitter, Judge
+from workbench.components.registry import CHUNKERS, GENERATORS, JUDGES, RETRIEVERS
 from workbench.components.reranking.base import Reranker
 from workbench.components.retrieval.base import Retriever
-from workbench.components.retrieval.registry import RETRIEVERS
 from workbench.components.rewriting.base import Rewriter
 from workbench.core.component import Component, field_fault
 from workbench.core.errors import InputError

@@ -11,13 +11,9 @@ from typing import Any
 
 from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
 
-from workbench.components.answering.registry import GENERATORS
-from workbench.components.chunking.registry import CHUNKERS
 from workbench.components.context.context_packing import ContextPacking
 from workbench.components.embedding.registry import EMBEDDERS
-from workbench.components.reranking.registry import RERANKERS
-from workbench.components.retrieval.registry import RETRIEVERS
-from workbench.components.rewriting.registry import REWRITERS
+from workbench.components.registry import CHUNKERS, GENERATORS, RERANKERS, RETRIEVERS, REWRITERS
 from workbench.core.component import Component
 from workbench.core.fingerprint import fingerprint
 from workbench.core.text.formatting import meant, name_fault

@@ -10,8 +10,8 @@ from typing import Any
 from pydantic import BaseModel, Strict
 
 from workbench.components.context.conditions import CONDITIONS, RETRIEVED
-from workbench.components.judging.registry import JUDGES, SPLITTERS
 from workbench.components.judging.settings import EndToEndThresholds
+from workbench.components.registry import JUDGES, SPLITTERS
 from workbench.core.component import Component
 from workbench.core.registry import Registry
 from workbench.data.sources import SOURCES

@@ -6,8 +6,8 @@ from typing import Any
 from pydantic import BaseModel
 
 from workbench.components.judging.base import Judge
-from workbench.components.judging.registry import JUDGES, SPLITTERS
 from workbench.components.judging.settings import EndToEndThresholds, Judging
+from workbench.components.registry import JUDGES, SPLITTERS
 from workbench.core.records import Variant
 from workbench.core.text.formatting import meant
 from workbench.measures.metrics.definition import CONTRADICTIONS, VERDICTS

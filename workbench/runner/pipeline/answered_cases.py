@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from workbench.components.context.planting import outcome_of
 from workbench.components.embedding.embed import embed
 from workbench.components.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.components.judging.base import TASKS, Judgement, Task
-from workbench.components.judging.trust import Trust
-from workbench.components.perturb.outcomes import outcome_of
+from workbench.components.judging.self_test import Trust
 from workbench.core.memo import memoised
 from workbench.core.records import Passage, Variant
 from workbench.core.storage.result_store import StoredResult

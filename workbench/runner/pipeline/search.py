@@ -9,9 +9,9 @@ import pandas as pd
 from workbench.components.embedding.base import Role
 from workbench.components.retrieval.base import Corpus, QueryBatch, Ranking, Retriever, SearchDepth
 from workbench.components.retrieval.chroma_index import ensure_index
-from workbench.components.retrieval.filtered import search, searches
 from workbench.components.retrieval.hybrid import fused_by_question, pooled
 from workbench.components.retrieval.rank import tie_breakers
+from workbench.components.retrieval.search import search, searches
 from workbench.components.rewriting.base import ExpandedQueries
 from workbench.core.storage.result_store import ResultWriter, StoredResult
 from workbench.core.text.formatting import encodable

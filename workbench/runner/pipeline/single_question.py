@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from workbench.components.answering.base import AnswerRequest
-from workbench.components.answering.prompt_tokens import prompt_tokens
+from workbench.components.answering.base import AnswerRequest, prompt_tokens
 from workbench.components.answering.refusals import is_refusal
 from workbench.components.context.context_packing import ContextPacking, pack_context
 from workbench.components.context.delivered_slices import with_neighbours
@@ -15,7 +14,7 @@ from workbench.components.context.question_labels import passage_of
 from workbench.components.embedding.base import Embedder
 from workbench.components.embedding.embed import MemoryVectorCache
 from workbench.components.retrieval.base import Corpus, DocumentFilters, QueryBatch, SearchDepth
-from workbench.components.retrieval.reranked import reranked
+from workbench.components.retrieval.search import reranked
 from workbench.components.rewriting.base import FeedbackRewriter, TextRewriter, expanded_queries
 from workbench.core.errors import InputError, RunError
 from workbench.core.records import Answer, Hit, Passage, Query, Variant

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from workbench.components.answering.answer_file import CHECKS, Checks, key_fault, refused_of, variant_fault
+from workbench.components.answering.recorded import CHECKS, Checks, key_fault, refused_of, variant_fault
 from workbench.components.context.conditions import RETRIEVED
 from workbench.core.errors import InputError
 from workbench.core.files import FileState, file_state

@@ -21,7 +21,7 @@ from workbench.measures.metrics.names import Metric
 from workbench.measures.statistics.gates import Decision
 from workbench.systems.freshness.cases import CASES, FreshnessData, read_freshness
 from workbench.systems.freshness.check import FreshnessReport, contained, contains
-from workbench.testing.assertions.scores import worst_questions
+from workbench.testing.assertions import worst_questions
 from workbench.testing.suite.fixtures import plain_errors
 from workbench.testing.suite.rag_suite import RagSuite, ingesting_target, suite_of
 

@@ -26,7 +26,7 @@ from workbench.runner.execution.outputs import publish
 from workbench.runner.experiment.read import ExperimentSpec, read_experiment
 from workbench.runner.pipeline.configuration import Configuration
 from workbench.systems.base import Target
-from workbench.testing.assertions.systems import pipeline_of
+from workbench.testing.assertions import pipeline_of
 
 T = TypeVar("T")
 

@@ -12,7 +12,7 @@ import pytest
 from tests.asked_sweeps import AskedSweep, question, write_questions
 from tests.canary import CANARY, contains_canary, contents
 from tests.judged_sweeps import JudgedSweep
-from workbench.components.perturb.planting import canary_of
+from workbench.components.context.planting import canary_of
 from workbench.core.errors import ExperimentError, RunError
 from workbench.runner.execution.collect import collect
 from workbench.runner.execution.local import run_experiment

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.judged_sweeps import JudgedSweep
-from workbench.components.judging.known_answers import faithfulness_cases, relevance_cases
+from workbench.components.judging.self_test import faithfulness_cases, relevance_cases
 from workbench.llm.base import ChatCall, Message
 from workbench.llm.tokens import fewest_prompt_tokens
 from workbench.runner.execution.costs import CallBound

@@ -10,7 +10,7 @@ import workbench as wb
 from tests.judged_sweeps import FALSE, QUESTIONS, JudgedSweep, about_the_run
 from tests.loopback import closed_port
 from workbench.cli.main import main
-from workbench.components.judging.known_answers import faithfulness_cases, relevance_cases
+from workbench.components.judging.self_test import faithfulness_cases, relevance_cases
 from workbench.core.schemas import SCHEMAS
 from workbench.measures.metrics.names import Metric
 from workbench.report.results.run_tables import RunTables

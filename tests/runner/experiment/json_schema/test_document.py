@@ -20,7 +20,7 @@ from tests.fuzzing import check_examples, few_or_many
 from tests.lab_server import WORKBENCH
 from tests.wild_experiments import BASES, places, wild_settings
 from workbench.cli.main import main
-from workbench.components.chunking.registry import CHUNKERS
+from workbench.components.registry import CHUNKERS
 from workbench.core.errors import WorkbenchError
 from workbench.runner.experiment.components import unusable
 from workbench.runner.experiment.file import KEYS

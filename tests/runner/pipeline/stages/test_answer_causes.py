@@ -12,8 +12,8 @@ import pytest
 from tests.asked_sweeps import write_questions
 from workbench.components.answering.base import AnswerResources
 from workbench.components.judging.base import Judge, Judgement, JudgeRequest
-from workbench.components.judging.claims.sentences import SentenceSplitter
-from workbench.components.judging.known_answers import faithfulness_cases, relevance_cases
+from workbench.components.judging.self_test import faithfulness_cases, relevance_cases
+from workbench.components.judging.sentence_splitter import SentenceSplitter
 from workbench.components.judging.settings import Judging
 from workbench.runner.execution.collect import collect
 from workbench.runner.execution.local import Outcome, run_experiment

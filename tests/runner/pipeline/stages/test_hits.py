@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from hashed_embedder import HashedEmbedder
 
-from workbench.components.chunking.fixed import FixedChunker
+from workbench.components.chunking.plain import FixedChunker
 from workbench.components.retrieval.chroma_index import check_index
 from workbench.components.retrieval.dense import DenseRetriever
 from workbench.core.records import Dataset, Document

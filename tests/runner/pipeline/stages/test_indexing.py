@@ -3,7 +3,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from workbench.components.chunking.whole import WholeChunker
+from workbench.components.chunking.plain import WholeChunker
 from workbench.components.embedding.base import Role
 from workbench.components.embedding.embed import text_keys
 from workbench.components.embedding.static import StaticEmbedder

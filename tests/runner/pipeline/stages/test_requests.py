@@ -1,7 +1,6 @@
 """A judge or a splitter that breaks its contract ends the stage with its name, and nothing wrong is stored."""
 
-from workbench.components.judging.base import Judgement, JudgeRequest
-from workbench.components.judging.claims.base import AnswerClaims, SplitRequest
+from workbench.components.judging.base import AnswerClaims, Judgement, JudgeRequest, SplitRequest
 from workbench.core.records import Claim, Passage
 from workbench.runner.pipeline.stages.judging import claims_fault, judgement_fault
 

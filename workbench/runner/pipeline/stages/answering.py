@@ -9,17 +9,16 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from workbench.components.answering.base import AnswerRequest, Generator
-from workbench.components.answering.citations import VERSION as CITATIONS_VERSION
-from workbench.components.answering.prompt_tokens import prompt_tokens
+from workbench.components.answering.base import AnswerRequest, Generator, prompt_tokens
+from workbench.components.answering.prompted import CITATIONS_VERSION
 from workbench.components.answering.refusals import VERSION as REFUSALS_VERSION
 from workbench.components.answering.refusals import is_refusal
 from workbench.components.context.conditions import CLEAN_TWINS, COUNTERFACTUAL, INJECTION, IRRELEVANT_ONLY, NONE, RANKED, RETRIEVED
 from workbench.components.context.context_packing import ContextPacking, PackedContext
 from workbench.components.context.contexts import ContextBuilder, ContextOutcome
 from workbench.components.context.delivered_slices import DeliveredSlices
+from workbench.components.context.planting import attack_texts, plant
 from workbench.components.context.question_labels import QuestionLabels, passage_of, question_labels
-from workbench.components.perturb.planting import attack_texts, plant
 from workbench.core.errors import InputError, RunError
 from workbench.core.fingerprint import fingerprint
 from workbench.core.memo import memoised

@@ -11,7 +11,7 @@ from workbench.components.retrieval.base import Ranking
 from workbench.components.retrieval.chroma_index import folder_bytes
 from workbench.components.retrieval.hybrid import CONSTANT, POOL
 from workbench.components.retrieval.rank import SEED
-from workbench.components.retrieval.reranked import reranked
+from workbench.components.retrieval.search import reranked
 from workbench.components.rewriting.base import TextRewriter
 from workbench.core.errors import RunError
 from workbench.core.schemas import SCHEMAS

@@ -13,10 +13,9 @@ import numpy as np
 import pandas as pd
 
 from workbench.components.answering.base import AnswerResources
-from workbench.components.judging.base import Judge, Judgement, JudgeRequest, Task, Verdict
-from workbench.components.judging.claims.base import AnswerClaims, ClaimSplitter, SplitRequest
+from workbench.components.judging.base import AnswerClaims, ClaimSplitter, Judge, Judgement, JudgeRequest, SplitRequest, Task, Verdict
 from workbench.components.judging.overlap import OverlapJudge
-from workbench.components.judging.trust import known_answers, trust
+from workbench.components.judging.self_test import known_answers, trust
 from workbench.core.errors import RunError
 from workbench.core.records import Passage, Query, Variant
 from workbench.core.schemas import SCHEMAS
