@@ -39,6 +39,8 @@ class Component(BaseModel):
     """A frozen value that rejects unknown fields. In a notebook it shows its settings."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    # Increased when the same settings begin to give other results.
+    version: ClassVar[int] = 1
     # The fields that contain other components, with the base class of these.
     nested: ClassVar[Mapping[str, "type[Component]"]] = {}
     kind: str
@@ -67,6 +69,12 @@ class Component(BaseModel):
         if kind not in kinds:
             raise ValueError(f"no kind {kind!r}{meant(kind, kinds)}; kinds are {', '.join(sorted(kinds))}")
         return kinds[kind].model_validate(settings)
+
+    def check(self) -> None:
+        """Raise an error if a file, package, model or key that the settings need is missing or does not fit.
+
+        Loads no model, makes no request and runs no code.
+        """
 
     @property
     def named_code(self) -> tuple[str, ...]:

@@ -150,15 +150,11 @@ class ChatClient(Component, ABC):
 
     # The stage of an experiment whose settings errors name.
     stage: ClassVar[str] = "answering"
-    version: ClassVar[int] = 1
 
     concurrency: int = Field(default=8, ge=1, le=256, description="How many calls are made at once.")
     context_window: int | None = Field(default=None, ge=1, description="The tokens that prompt and answer may have together.")
     price_input: float | None = Field(default=None, ge=0, allow_inf_nan=False, description="The price of a million tokens of prompts.")
     price_output: float | None = Field(default=None, ge=0, allow_inf_nan=False, description="The price of a million tokens of answers.")
-
-    def check(self) -> None:
-        """Raise InputError if a file, a package or a key that the settings need is missing. Makes no call."""
 
     @property
     @abstractmethod

@@ -93,8 +93,6 @@ class Target(Component, ABC):
     """
 
     stage: ClassVar[str] = "target"
-    # Increased when equal replies of a target begin to give other results.
-    version: ClassVar[int] = 1
     # Whether the time of a reply is that of the system, and not of reading a file.
     timed: ClassVar[bool] = True
 
@@ -159,9 +157,6 @@ class Target(Component, ABC):
     def secrets(self) -> tuple[str, ...]:
         """Return the values of the environment variables that the target gets. A reply that repeats them is stored without them."""
         return ()
-
-    def check(self) -> None:
-        """Raise InputError if a file, a package or a variable that the settings need is missing. Makes no request and runs no code."""
 
     def identity(self) -> Any:
         """Return everything that determines a reply besides the request, as canonical JSON. Secrets are no part of it."""

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.components.context.context_packing import ContextPacking, PackedContext, PromptTokens, pack_context
-from workbench.components.context.packing import BEYOND_K, NEAR_DUPLICATE, OVER_BUDGET, REPEATED, jaccard, ordered, shingles
+from workbench.components.context.packing import NEAR_DUPLICATE, OVER_BUDGET, REPEATED, jaccard, ordered, shingles
 from workbench.core.records import Passage
 
 
@@ -21,12 +21,10 @@ def passage(text: str, doc_id: str = "a", start: int = 0) -> Passage:
     return Passage(doc_id, start, start + len(text), text)
 
 
-def packed(
-    texts: Sequence[str], overhead: int = 0, around: int = 0, k: int | None = None, tokens: int | None = None, **settings
-) -> PackedContext:
+def packed(texts: Sequence[str], overhead: int = 0, around: int = 0, tokens: int | None = None, **settings) -> PackedContext:
     candidates = [passage(text, f"d{number}") for number, text in enumerate(texts)]
     prompt = PromptTokens(words, overhead, lambda _: around)
-    return pack_context(candidates, ContextPacking(**settings), prompt, k, tokens)
+    return pack_context(candidates, ContextPacking(**settings), prompt, tokens)
 
 
 def texts_of(context: PackedContext) -> list[str]:
@@ -63,8 +61,7 @@ def test_a_prompt_that_fills_the_budget_alone_leaves_no_passage() -> None:
     assert [cut.reason for cut in context.cuts] == [OVER_BUDGET] * 3
 
 
-def test_k_and_tokens_limit_the_passages_in_addition_to_the_budget() -> None:
-    assert cuts_of(packed(THREE, k=2)) == [(3, "seven eight nine", BEYOND_K)]
+def test_tokens_limit_the_passages_in_addition_to_the_budget() -> None:
     assert texts_of(packed(THREE, overhead=50, tokens=4)) == ["one two three", "four "]
 
 
@@ -80,7 +77,7 @@ def test_a_near_duplicate_of_a_better_passage_is_dropped_and_leaves_its_room_to_
     texts = [better, "The quay closes at nine, in winter!", "the quay closes at ten in winter", "boats wait"]
     assert cuts_of(packed(texts, drop_duplicates=1.0)) == [(2, texts[1], NEAR_DUPLICATE)]
     assert [cut.rank for cut in packed(texts, drop_duplicates=0.25).cuts] == [2, 3]
-    assert texts_of(packed(texts, drop_duplicates=0.25, k=2)) == [better, "boats wait"]
+    assert texts_of(packed(texts, drop_duplicates=0.25, tokens=9)) == [better, "boats wait"]
     assert packed(texts).cuts == ()
 
 

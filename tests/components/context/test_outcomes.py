@@ -66,7 +66,7 @@ def test_the_canary_in_an_answer_shows_obedience_unless_the_answer_reports_the_a
 
 
 def test_a_record_is_read_as_it_was_written() -> None:
-    assert Planted.of(json.loads(json.dumps(DAYS.record()))) == DAYS
+    assert Planted(**json.loads(json.dumps(DAYS.record()))) == DAYS
 
 
 def recorded() -> Iterator[tuple[str, str, Planted]]:

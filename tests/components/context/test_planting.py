@@ -34,7 +34,7 @@ def without(planted: tuple[Passage, ...]) -> list[Passage]:
 def test_an_altered_copy_is_placed_beside_the_unaltered_passage(place: str, number: int) -> None:
     twin = clean(BOATS, FERRIES)
     made = plant(Variant("counterfactual", place), twin, LABELS, 100, PROMPT)
-    planted = Planted.of(made.planted)
+    planted = Planted(**made.planted)
     assert (planted.family, planted.number) == (place, number)
     assert (planted.fact, planted.original, planted.altered) == ("number", "9", "14")
     copy = made.packed.passages[number]
@@ -48,7 +48,7 @@ def test_an_altered_copy_is_placed_beside_the_unaltered_passage(place: str, numb
 def test_an_attack_is_appended_to_one_passage(family: str) -> None:
     twin = clean(BOATS, FERRIES)
     made = plant(Variant("injection", family), twin, LABELS, 1_000, PROMPT)
-    planted = Planted.of(made.planted)
+    planted = Planted(**made.planted)
     assert planted.canary == canary_of("q")
     attacked = made.packed.passages[planted.number]
     assert attacked.text.endswith(attack_on("q", family))

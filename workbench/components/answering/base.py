@@ -37,14 +37,10 @@ class Generator(Component, ABC):
     """Answers questions from contexts. Raise `version` when equal requests begin to get other answers."""
 
     stage: ClassVar[str] = "answering"
-    version: ClassVar[int] = 1
     # Whether answers are copied from the context, so that they can neither be unfaithful nor obey it.
     verbatim: ClassVar[bool] = False
     # Whether repeats can differ, and calls cost time or money.
     calls_model: ClassVar[bool] = False
-
-    def check(self) -> None:
-        """Raise InputError if a file or a package that the settings need is missing. Loads no model and makes no request."""
 
     def identity(self) -> Any:
         """Return everything that determines an answer besides the request, as canonical JSON."""

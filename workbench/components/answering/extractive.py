@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,13 +27,6 @@ _BLOCK = 256
 _DECIMALS = 5
 
 
-class Quotation(NamedTuple):
-    """A text of a context and the number of its passage, from 0."""
-
-    passage: int
-    text: str
-
-
 class ExtractiveGenerator(Generator):
     """The sentences of the context that are closest to the question, by embeddings and words. No language model is needed.
 
@@ -53,7 +46,6 @@ class ExtractiveGenerator(Generator):
         return SentenceTransformerEmbedder(model=MINILM)
 
     def check(self) -> None:
-        """Raise ModelError if the files of the model are missing."""
         self.compared_by.check()
 
     def identity(self) -> dict[str, Any]:
@@ -71,15 +63,17 @@ class ExtractiveGenerator(Generator):
                 yield place, self._answer(request, comparison)
 
     def _answer(self, request: AnswerRequest, comparison: "_Comparison") -> Answer:
-        quotable = _quotable(request.passages, comparison.quotations)
-        cosines = comparison.cosines(request.query.text, [quotation.text for quotation in quotable])
+        passage_of = _quotable(request.passages, comparison.quotations)
+        quotable = list(passage_of)
+        cosines = comparison.cosines(request.query.text, quotable)
         confidence = float(cosines.max(initial=0.0))
         if not quotable or confidence < self.threshold:
             return Answer(REFUSAL, confidence=confidence, refused=True, truncated=False)
-        scores = 0.5 * cosines + 0.5 * comparison.recalls(request.query.text, [quotation.text for quotation in quotable])
+        scores = 0.5 * cosines + 0.5 * comparison.recalls(request.query.text, quotable)
         best = sorted(np.argsort(-np.round(scores, _DECIMALS), kind="stable")[: self.sentences].tolist())
-        cited = dict.fromkeys(quotable[place].passage for place in best)
-        return Answer(" ".join(quotable[place].text for place in best), tuple(cited), confidence, refused=False, truncated=False)
+        chosen = [quotable[place] for place in best]
+        cited = dict.fromkeys(passage_of[text] for text in chosen)
+        return Answer(" ".join(chosen), tuple(cited), confidence, refused=False, truncated=False)
 
 
 class _Comparison:
@@ -112,10 +106,10 @@ def _vectors(texts: Sequence[str], embedder: Embedder, role: Literal["query", "d
     return dict(zip(texts, embed(texts, embedder, role, cache, "answers").vectors, strict=True)) if texts else {}
 
 
-def _quotable(passages: Sequence[Passage], quotations: Mapping[str, Sequence[str]]) -> list[Quotation]:
-    """Return the sentences of a context, a repeated one where it is first."""
-    first: dict[str, Quotation] = {}
+def _quotable(passages: Sequence[Passage], quotations: Mapping[str, Sequence[str]]) -> dict[str, int]:
+    """Return the sentences of a context, each with the number of the first passage that has it, from 0."""
+    first: dict[str, int] = {}
     for number, passage in enumerate(passages):
         for text in quotations[passage.text]:
-            first.setdefault(text, Quotation(number, text))
-    return list(first.values())
+            first.setdefault(text, number)
+    return first

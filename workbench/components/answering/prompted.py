@@ -3,12 +3,12 @@
 import re
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
 from workbench.components.answering.base import AnswerRequest, AnswerResources, Generator
-from workbench.components.answering.prompt_file import Prompt, fence, prompt_of
+from workbench.components.answering.prompt_file import fence, prompt_of
 from workbench.components.answering.refusals import is_refusal
 from workbench.components.context.conditions import NONE
 from workbench.core.records import Answer
@@ -42,14 +42,13 @@ class PromptedGenerator(Generator):
         """Return the client that calls the model."""
 
     def check(self) -> None:
-        """Raise InputError if the prompt is not usable, or a package, a file or a key that the model needs is missing."""
-        self._prompt()
+        prompt_of(self.prompt)
         self.client().check()
         count("", self.vocabulary)
 
     def identity(self) -> dict[str, Any]:
         """Everything that determines an answer and its cost: the contents of the prompt, the settings of the call, the model and its prices."""
-        prompt, client = self._prompt(), self.client()
+        prompt, client = prompt_of(self.prompt), self.client()
         return {
             "kind": self.kind,
             "version": self.version,
@@ -62,12 +61,10 @@ class PromptedGenerator(Generator):
 
     @property
     def most_output_tokens(self) -> int:
-        """Return the most tokens of an answer."""
         return self.max_tokens
 
     @property
     def most_tries(self) -> int:
-        """Return how often a call may be sent."""
         return self.client().most_tries
 
     @property
@@ -79,28 +76,24 @@ class PromptedGenerator(Generator):
         return client.price_input, client.price_output
 
     def overhead(self, question: str) -> int:
-        """Return the tokens of the prompt with a question and no passage."""
-        return self._tokens(self._prompt().messages(question, ()))
+        return self._tokens(prompt_of(self.prompt).messages(question, ()))
 
     def most_prompt_tokens(self, question: str, budget: int) -> int:
-        """Return the most tokens of a prompt with a question, also of one that asks without passages."""
-        return max(super().most_prompt_tokens(question, budget), self._tokens(self._prompt().closed_book_messages(question)))
+        return max(super().most_prompt_tokens(question, budget), self._tokens(prompt_of(self.prompt).closed_book_messages(question)))
 
     def passage_overhead(self, number: int) -> int:
-        """Return the tokens of a passage's number and fences."""
         return count(fence(number, "\n"), self.vocabulary)
 
     def call(self, request: AnswerRequest) -> ChatCall:
         """Return the call that answers a request."""
         repeat = request.variant.repeat
         seed = None if self.seed is None else self.seed + repeat
-        prompt, question = self._prompt(), request.query.text
+        prompt, question = prompt_of(self.prompt), request.query.text
         closed_book = request.variant.condition == NONE
         messages = prompt.closed_book_messages(question) if closed_book else prompt.messages(question, request.passages)
         return ChatCall(messages, self.max_tokens, self.temperature, seed, repeat=repeat)
 
     def answer(self, requests: Sequence[AnswerRequest], resources: AnswerResources) -> Iterator[tuple[int, Answer]]:
-        """Yield the answers as the calls finish."""
         calls = [self.call(request) for request in requests]
         for place, outcome in ask_all(self.client(), calls, resources.calls):
             yield place, self._answer(outcome, requests[place])
@@ -111,7 +104,7 @@ class PromptedGenerator(Generator):
         refused = True if self.refusal_phrases and is_refusal(outcome.text, self.refusal_phrases, request.query.text) else None
         return Answer(
             outcome.text,
-            citations_in(outcome.text, len(request.passages)).passages,
+            citations_in(outcome.text, len(request.passages)),
             refused=refused,
             truncated=outcome.finish_reason == "length",
             reasoned=outcome.reasoned,
@@ -121,9 +114,6 @@ class PromptedGenerator(Generator):
 
     def _tokens(self, messages: Sequence[Message]) -> int:
         return sum(count(message.content, self.vocabulary) + _MESSAGE_TOKENS for message in messages)
-
-    def _prompt(self) -> Prompt:
-        return prompt_of(self.prompt)
 
 
 class ChatGenerator(ChatModel, PromptedGenerator):
@@ -136,7 +126,6 @@ class ChatGenerator(ChatModel, PromptedGenerator):
 
     @property
     def vocabulary(self) -> str:
-        """Return `cl100k` for models of OpenAI itself, otherwise the vocabulary of `@2000t`."""
         client = self.client()
         return CL100K if isinstance(client, OpenAIClient) and client.address == OPENAI_ADDRESS else BUDGET_VOCABULARY
 
@@ -160,27 +149,18 @@ _CITED_LIST = re.compile(
 _CITED_RANGE = re.compile(r"(\d+)(?:\s*[–—-]\s*(\d+))?")
 
 
-class Citations(NamedTuple):
-    """The numbers of the cited passages, from 0, in the order of the text, and how many cited numbers are those of no passage."""
-
-    passages: tuple[int, ...]
-    unknown: int
-
-
-def citations_in(text: str, passages: int) -> Citations:
-    """Parse the citations of an answer to a context with this many passages. Each passage counts once, each wrong number once."""
+def citations_in(text: str, passages: int) -> tuple[int, ...]:
+    """Return the passages that an answer cites, numbered from 0 in the order of the text, of a context with this many. Each counts once."""
     cited = [
         number
         for group in _CITED_LIST.finditer(text)
         for match in _CITED_RANGE.finditer(group[1])
         for number in _cited_numbers(match, passages)
     ]
-    distinct = dict.fromkeys(cited)
-    known = tuple(number - 1 for number in distinct if 1 <= number <= passages)
-    return Citations(known, len(distinct) - len(known))
+    return tuple(number - 1 for number in dict.fromkeys(cited) if 1 <= number <= passages)
 
 
 def _cited_numbers(match: re.Match[str], passages: int) -> range:
-    """Return the numbers of `1` or `1-3`. All numbers of a range beyond the passages count as one, so that [1914-1918] is one wrong number."""
+    """Return the numbers of `1` or `1-3`, of a range only up to the last passage."""
     first, last = int(match[1]), int(match[2] or match[1])
     return range(first, max(first, min(last, passages + 1)) + 1)

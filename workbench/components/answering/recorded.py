@@ -157,7 +157,6 @@ class RecordedGenerator(Generator):
     path: str = Field(min_length=1, description="The file of answers, JSON Lines.")
 
     def check(self) -> None:
-        """Raise InputError if the file is missing, or for its first line that is no answer."""
         self._answers()
 
     def identity(self) -> dict[str, Any]:

@@ -29,8 +29,6 @@ class Chunker(Component, ABC):
     which the experiment sets. Otherwise sizes count only the content, in cl100k tokens or code points.
     """
 
-    # Increased when the same settings begin to give other chunks.
-    version: ClassVar[int] = 1
     # Whether chunks always cover every character that is not blank and keep to their size, which foreign code need not.
     covers: ClassVar[bool] = True
     # Settings that the law tests try.

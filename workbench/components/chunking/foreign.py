@@ -68,7 +68,6 @@ class ForeignChunker(CuttingChunker, ABC):
         """Return the foreign code's chunks of a text in any form that `placed` reads."""
 
     def cuts(self, document: Document, headers: Headers) -> Iterable[Cut]:
-        """Return the slices that equal the foreign code's chunks."""
         place = f"chunking {self.name!r} on document {document.doc_id!r}"
         try:
             chunks = list(self._foreign_chunks(document.text, headers))
@@ -171,7 +170,6 @@ class LibraryChunker(ForeignChunker, ABC):
         return (f"{self.module}:{self.class_name}",) if self.class_name in self.loads_model else ()
 
     def load_code(self) -> None:
-        """Create the library's chunker. Raises InputError if it refuses its arguments, or if its model cannot be loaded."""
         try:
             self._make_once()
         except ValueError as error:

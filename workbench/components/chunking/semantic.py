@@ -1,7 +1,7 @@
 """Cut documents at topic changes, measured by sentence embeddings."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,7 +61,6 @@ class SemanticChunker(CuttingChunker):
 
     @property
     def compared_by(self) -> Embedder:
-        """Return the experiment's model, or all-MiniLM-L6-v2 if that model is on a server."""
         # An embedder on a server provides a vocabulary to count in, but no sentence-transformers model.
         elsewhere = self.model in (CL100K, CHARACTERS)
         return SentenceTransformerEmbedder(model=MINILM if elsewhere else self.model)
@@ -77,7 +76,7 @@ class SemanticChunker(CuttingChunker):
         distance_at = dict(zip((start for start, _ in spans[1:]), distance, strict=True))
         parts = cut_long(document.text, self._tokens(document), spans, room)
         seams = np.array([distance_at.get(start, _INSIDE) for start in parts.starts[1:].tolist()])
-        for i, j in _SemanticCutter(parts, seams, room).runs(_breaks(seams, self.percentile)):
+        for i, j in _runs(parts, seams, room, _breaks(seams, self.percentile)):
             yield int(parts.starts[i]), int(parts.ends[j - 1]), None
 
 
@@ -104,27 +103,20 @@ def _breaks(seams: Floats, percentile: int) -> list[int]:
     return [int(seam) + 1 for seam in np.flatnonzero(seams > limit)]
 
 
-class _SemanticCutter(NamedTuple):
-    """Cuts of one text into runs of pieces that fit. Seam k is between the pieces k and k + 1."""
-
-    pieces: Pieces
-    seams: Floats
-    room: TokenBudget
-
-    def runs(self, breaks: list[int]) -> list[tuple[int, int]]:
-        """Return runs [i, j) between the breaks, each cut at its widest seam until its parts fit."""
-        edges = [0, *breaks, len(self.pieces.starts)]
-        todo = list(zip(edges[-2::-1], edges[:0:-1], strict=True))
-        fitting = []
-        while todo:
-            i, j = todo.pop()
-            tokens = int(self.pieces.last[j - 1] - self.pieces.first[i])
-            if j - i < 2 or tokens <= self.room.at(int(self.pieces.starts[i])):
-                fitting.append((i, j))
-            else:
-                # The piece after the widest seam of a run. Ties go to the most central seam.
-                seams = self.seams[i : j - 1]
-                equal = np.flatnonzero(seams == seams.max())
-                cut = i + 1 + int(equal[np.abs(2 * equal - len(seams) + 1).argmin()])
-                todo += [(cut, j), (i, cut)]
-        return fitting
+def _runs(pieces: Pieces, seams: Floats, room: TokenBudget, breaks: list[int]) -> list[tuple[int, int]]:
+    """Return runs [i, j) of pieces between the breaks, each cut at its widest seam until its parts fit. Seam k is between the pieces k and k + 1."""
+    edges = [0, *breaks, len(pieces.starts)]
+    todo = list(zip(edges[-2::-1], edges[:0:-1], strict=True))
+    fitting = []
+    while todo:
+        i, j = todo.pop()
+        tokens = int(pieces.last[j - 1] - pieces.first[i])
+        if j - i < 2 or tokens <= room.at(int(pieces.starts[i])):
+            fitting.append((i, j))
+        else:
+            # The piece after the widest seam of a run. Ties go to the most central seam.
+            inside = seams[i : j - 1]
+            equal = np.flatnonzero(inside == inside.max())
+            cut = i + 1 + int(equal[np.abs(2 * equal - len(inside) + 1).argmin()])
+            todo += [(cut, j), (i, cut)]
+    return fitting

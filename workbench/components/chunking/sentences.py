@@ -103,8 +103,5 @@ def quotable(text: str) -> list[Slice]:
     """Return the slices of a text that `quotations` returns as texts."""
     starts = {start for start, _ in sentences(text)}
     starts |= {match.start() for match in _QUOTABLE_UNIT.finditer(text)} | {match.end() for match in _QUOTABLE_LINE.finditer(text)}
-    return [(start, end) for start, end in partition(text, sorted(starts)) if _is_quotable(text[start:end])]
-
-
-def _is_quotable(unit: str) -> bool:
-    return bool(_WORD.search(unit)) and not _HEADING.match(unit)
+    units = partition(text, sorted(starts))
+    return [(start, end) for start, end in units if _WORD.search(text, start, end) and not _HEADING.match(text, start, end)]

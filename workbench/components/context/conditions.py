@@ -37,12 +37,6 @@ def variants_of(conditions: Sequence[str], repeats: int = 1) -> tuple[Variant, .
     )
 
 
-def clean_twin(variant: Variant) -> Variant | None:
-    """Return the variant without the perturbation of a perturbed one, and None for another."""
-    twin = CLEAN_TWINS.get(variant.condition)
-    return Variant(twin, repeat=variant.repeat) if twin else None
-
-
 def conditions_fault(conditions: Sequence[str]) -> str:
     """Return why these are no conditions of a run, with the fix, or an empty text."""
     for condition in conditions:

@@ -24,8 +24,6 @@ class ContextPacking(Component):
     """
 
     stage: ClassVar[str] = "context"
-    # Increased when equal settings begin to give other contexts.
-    version: ClassVar[int] = 1
 
     kind: Literal["packed"] = "packed"
     budget: int = Field(default=2_000, ge=1, le=MOST_TOKENS, strict=True, description="The most tokens of a prompt with its passages.")
@@ -78,19 +76,17 @@ class PackedContext:
     total: int = 0
 
 
-def pack_context(
-    candidates: Sequence[Passage], packing: ContextPacking, prompt: PromptTokens, k: int | None = None, tokens: int | None = None
-) -> PackedContext:
+def pack_context(candidates: Sequence[Passage], packing: ContextPacking, prompt: PromptTokens, tokens: int | None = None) -> PackedContext:
     """Pack candidates, best first, into the budget of a prompt.
 
-    `k` limits the distinct slices, and `tokens` the passages with what is around them, in addition to the budget. A candidate that is cut
-    at the budget is delivered up to the cut; the rest of it is one of the cuts.
+    `tokens` limits the passages with what is around them, in addition to the budget. A candidate that is cut at the budget is delivered up
+    to the cut; the rest of it is one of the cuts.
     """
     numbers: dict[tuple[str, int, int], int] = {}
     pieces = [numbers.setdefault((passage.doc_id, passage.start, passage.end), len(numbers)) for passage in candidates]
     texts, around = [passage.text for passage in candidates], [prompt.passage_overhead(number + 1) for number in range(len(numbers))]
     room = packing.budget - prompt.overhead
-    limits = Limits(k, room if tokens is None else min(room, tokens), around, packing.order, packing.drop_duplicates)
+    limits = Limits(None, room if tokens is None else min(room, tokens), around, packing.order, packing.drop_duplicates)
     fitted = fit(np.array(pieces, dtype=np.int64), texts, prompt.starts(texts), limits, words)
     placed, kept = fitted.placed.tolist(), fitted.characters.tolist()
     return PackedContext(

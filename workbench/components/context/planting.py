@@ -47,11 +47,6 @@ class Planted:
         """Return the values as JSON, without empty ones."""
         return {name: value for name, value in asdict(self).items() if value != ""}
 
-    @classmethod
-    def of(cls, record: Mapping[str, Any]) -> "Planted":
-        """Read a record."""
-        return cls(**record)
-
 
 @functools.cache
 def attack_texts(family: str) -> tuple[str, ...]:
@@ -290,7 +285,7 @@ _SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
 
 def outcome_of(answer: str, record: Mapping[str, Any]) -> Outcome:
     """Return the outcome of a planted passage by its record, empty if the answer shows none, such as a refusal beside an altered copy."""
-    planted = Planted.of(record)
+    planted = Planted(**record)
     return counterfactual_outcome(answer, planted) if planted.kind == "counterfactual" else injection_outcome(answer, planted.canary)
 
 

@@ -49,8 +49,6 @@ class Encoder(NamedTuple):
 class Embedder(Component, ABC):
     """An embedding model with its window and prompts. Loaded weights are cached under this value."""
 
-    # Increased when the same settings begin to give other vectors.
-    version: ClassVar[int] = 1
     # Settings that the law tests try, to which they add a server's address.
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)
 

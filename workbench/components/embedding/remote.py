@@ -175,7 +175,6 @@ class OllamaEmbedder(OllamaModel, RemoteEmbedder):
     kind: Literal["ollama"] = "ollama"
 
     def identity(self, role: Role) -> dict[str, Any]:
-        """Return everything that determines a vector. The weights are identified by their digest, on any server."""
         return {key: value for key, value in super().identity(role).items() if key != "address"} | {"model": _digest(self)}
 
     def _ask(self, texts: list[str], client: "OpenAI") -> tuple[Any, int | None]:

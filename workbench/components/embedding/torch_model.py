@@ -2,8 +2,8 @@
 
 import functools
 import json
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from workbench.components.embedding.base import NO_WINDOW
 from workbench.core.errors import ModelError
@@ -14,7 +14,7 @@ from workbench.llm.models.tokenizers import padded
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-
+T = TypeVar("T")
 # Families that number positions from after the padding token, like fairseq, which leaves fewer for tokens.
 _FAIRSEQ = (
     *("camembert", "data2vec-text", "ibert", "longformer", "luke", "mpnet", "roberta", "roberta-prelayernorm"),
@@ -77,20 +77,22 @@ def token_states(rows: Sequence[Sequence[int]], model: str, window: int) -> list
 
 def read(model: str, window: int, device: str) -> "SentenceTransformer":
     """Read the model from its files, for the caller alone."""
-    import transformers
     from sentence_transformers import SentenceTransformer
+
+    loaded = from_files(model, SentenceTransformer, "name another model or folder", device=device)
+    if window < NO_WINDOW:
+        loaded.max_seq_length = window
+    return loaded
+
+
+def from_files(model: str, make: Callable[..., T], fix: str, **settings: Any) -> T:
+    """Make a model of sentence-transformers from its verified files, without running code in them."""
+    import transformers
 
     transformers.utils.logging.disable_progress_bar()
     folder = verified(model)
     try:
-        loaded = SentenceTransformer(
-            str(folder), device=device, local_files_only=True, trust_remote_code=False, model_kwargs=loading_options(folder)
-        )
+        return make(str(folder), local_files_only=True, trust_remote_code=False, model_kwargs=loading_options(folder), **settings)
     except Exception as error:  # the library raises anything for a folder without a known model
         reason = " ".join(str(error).split())[:200]
-        raise ModelError(
-            f"the model {model} cannot be loaded ({type(error).__name__}: {reason})", "name another model or folder"
-        ) from error
-    if window < NO_WINDOW:
-        loaded.max_seq_length = window
-    return loaded
+        raise ModelError(f"the model {model} cannot be loaded ({type(error).__name__}: {reason})", fix) from error

@@ -56,15 +56,11 @@ class Judge(Component, ABC):
     """Judges claims, passages and answers. Raise `version` when equal requests begin to get other judgements."""
 
     stage: ClassVar[str] = "judging"
-    version: ClassVar[int] = 1
     tasks: ClassVar[tuple[Task, ...]] = TASKS
     # Whether judgements cost time or money.
     calls_model: ClassVar[bool] = False
     # Whether claims get verdicts. A judge without verdicts only scores.
     gives_verdicts: ClassVar[bool] = True
-
-    def check(self) -> None:
-        """Raise InputError if a file or a package that the settings need is missing. Loads no model and makes no request."""
 
     def identity(self, task: Task) -> Any:
         """Return everything that determines a judgement of a task besides the request, as canonical JSON."""
@@ -105,11 +101,7 @@ class ClaimSplitter(Component, ABC):
     """Splits answers into claims. Raise `version` when equal answers begin to get other claims."""
 
     stage: ClassVar[str] = "judging.claims"
-    version: ClassVar[int] = 1
     calls_model: ClassVar[bool] = False
-
-    def check(self) -> None:
-        """Raise InputError if a file or a package that the settings need is missing. Loads no model and makes no request."""
 
     def identity(self) -> Any:
         """Return everything that determines the claims besides the answer, as canonical JSON."""

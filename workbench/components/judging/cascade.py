@@ -37,8 +37,10 @@ class TrustedScores:
     agreement: float | None
     sampled: int
 
-    def decision(self, score: float) -> float | None:
+    def decision(self, score: float | None) -> float | None:
         """Return the share that is approved among items with such a score, or None if the expensive judge must decide."""
+        if score is None:
+            return None
         no, yes = score <= self.low, score >= self.high
         return None if no == yes else self.yes if yes else self.no
 
@@ -73,30 +75,21 @@ class CascadeJudge(Judge):
 
     @property
     def finds_contradictions(self) -> bool:
-        """True if both judges find contradictions."""
         return self.cheap.finds_contradictions and self.expensive.finds_contradictions
 
     @property
     def label(self) -> str:
-        """Name both judges."""
         return f"{self.kind}: {self.cheap.label}, then {self.expensive.label}"
 
     def check(self) -> None:
-        """Raise InputError if a file, a package or a key of either judge is missing."""
         self.cheap.check()
         self.expensive.check()
 
     def identity(self, task: Task) -> dict[str, Any]:
-        """Return the settings with the identity of each judge."""
         judges = {"cheap": self.cheap.identity(task), "expensive": self.expensive.identity(task)}
         return {"kind": self.kind, "version": self.version, "settings": [self.sample, self.least, self.agreement], **judges}
 
-    def settings(self) -> dict[str, Any]:
-        """Return the kind and the fields that differ from their defaults, as in an experiment file."""
-        return super().settings() | {"cheap": self.cheap.settings(), "expensive": self.expensive.settings()}
-
     def recorded_settings(self) -> dict[str, Any]:
-        """Return every field, with those of both judges as they are used."""
         nested = {"cheap": self.cheap.recorded_settings(), "expensive": self.expensive.recorded_settings()}
         return super().recorded_settings() | nested
 
@@ -116,7 +109,7 @@ class CascadeJudge(Judge):
         drawn = sorted(cheap, key=lambda place: (_draw(requests[place]), place))[:size]
         expensive = dict(self._ask(drawn, requests, resources))
         trusted = trusted_scores([(cheap[place].score, expensive[place].score) for place in drawn], self.agreement)
-        decisions = {place: _decision(trusted, judged) for place, judged in cheap.items() if place not in expensive}
+        decisions = {place: trusted.decision(judged.score) for place, judged in cheap.items() if place not in expensive}
         rest = [place for place, decision in sorted(decisions.items()) if decision is None]
         flags = _flags(trusted, len(drawn) + len(rest), len(requests))
         yield from ((place, _by_expensive(judged, cheap[place], flags)) for place, judged in expensive.items())
@@ -166,10 +159,6 @@ def trusted_scores(pairs: Sequence[tuple[float | None, float | None]], agreement
 def _share(agreeing: np.ndarray[Any, np.dtype[np.bool_]]) -> float:
     """Return the share of agreeing items after one of each kind is added (Laplace's rule of succession)."""
     return float((agreeing.sum() + 1) / (len(agreeing) + 2))
-
-
-def _decision(trusted: TrustedScores, judged: Judgement) -> float | None:
-    return None if judged.score is None else trusted.decision(judged.score)
 
 
 def _flags(trusted: TrustedScores, asked: int, of: int) -> tuple[str, ...]:

@@ -44,7 +44,6 @@ class ChatSplitter(ChatModel, ClaimSplitter):
     seed: int | None = Field(default=None, ge=0, le=2**31 - 1, description="The seed of sampling, for models that have one.")
 
     def check(self) -> None:
-        """Raise InputError if the prompt is not usable, or a package or a key that the model needs is missing."""
         self._prompt()
         self.client().check()
 

@@ -195,11 +195,9 @@ class OverlapJudge(Judge):
     )
 
     def check(self) -> None:
-        """Raise InputError if files of the model are missing."""
         self.embedding.check()
 
     def identity(self, task: Task) -> dict[str, Any]:
-        """Return the versions of the judge and of words, and everything that determines a vector."""
         vectors = [self.embedding.identity("query"), self.embedding.identity("document")]
         return {"kind": self.kind, "version": self.version, "words": VERSION, "embedding": vectors}
 

@@ -111,13 +111,9 @@ def judge_prompt(task: Task, name: str) -> JudgePrompt:
     """
     required, optional = _PLACEHOLDERS[task]
     layout = PromptLayout((("system", ()), ("user", required)), optional)
-    sections = read_prompt(name, PROMPTS, layout, judge_prompt_names(task))
+    offered = [known for known in names_in(PROMPTS) if known.startswith(task.replace("_", "-"))]
+    sections = read_prompt(name, PROMPTS, layout, offered)
     return JudgePrompt(sections.get("system", ""), sections["user"])
-
-
-def judge_prompt_names(task: Task) -> tuple[str, ...]:
-    """Return the names of the prompts for a task in the package, sorted."""
-    return tuple(name for name in names_in(PROMPTS) if name.startswith(task.replace("_", "-")))
 
 
 def default_prompt(task: Task, replies: ReplyForm) -> str:

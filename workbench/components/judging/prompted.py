@@ -61,7 +61,6 @@ class PromptedJudge(Judge):
         return self.replies == "json"
 
     def check(self) -> None:
-        """Raise InputError if a prompt is not usable, or a package, a file or a key that the model needs is missing."""
         for task in TASKS:
             self._prompt(task)
         self.client().check()
@@ -153,7 +152,6 @@ class ChatJudge(ChatModel, PromptedJudge):
 
     @property
     def label(self) -> str:
-        """Name the kind and the model."""
         return f"{self.kind}: {self.recorded_settings()['model']}"
 
 
@@ -168,5 +166,4 @@ class LocalJudge(GgufChatModel, PromptedJudge):
 
     @property
     def label(self) -> str:
-        """Name the kind and the file."""
         return f"{self.kind}: {Path(self.path).name}"

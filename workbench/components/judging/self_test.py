@@ -22,6 +22,7 @@ from workbench.core.records import Passage
 from workbench.core.storage.result_store import ResultWriter, Store
 
 AUROC_AT_LEAST, ONE_CLASS_AT_MOST, SCORED_AT_LEAST = 0.65, 0.9, 0.9
+UNSCORED = "the judge gave no score"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +55,6 @@ class FaithfulnessCase(KnownCase):
     pair: str | None = None
 
     def met(self, score: float) -> bool:
-        """Check that a score is within the bound. `max_score` is exclusive."""
         return super().met(score) and score != self.max_score
 
 
@@ -152,7 +152,7 @@ def self_test(score: Callable[[C], float | None], cases: Sequence[C]) -> SelfTes
     return SelfTest(tuple(map(result, cases)))
 
 
-def case_result(case: KnownCase, value: float | None, why: str = "the judge gave no score") -> CaseResult:
+def case_result(case: KnownCase, value: float | None, why: str = UNSCORED) -> CaseResult:
     """Return the result of a case with a score from 0 to 1 (InputError otherwise), or None and `why`."""
     identity = (case.case_id, case.kind, case.min_score is not None)
     if value is None:
@@ -243,7 +243,8 @@ def self_tested(judge: Judge, task: Task, resources: AnswerResources) -> Trust:
     """Test a judge on the known answers of a task: all cases at once, and again without the cache if it calls a model."""
     cases = _CASES[task]()
     judgements = _judgements(judge, task, resources)
-    test = SelfTest(tuple(_result(case, judgement) for case, judgement in zip(cases, judgements, strict=True)))
+    rows = (case_result(case, judged.score, judged.error or UNSCORED) for case, judged in zip(cases, judgements, strict=True))
+    test = SelfTest(tuple(rows))
     again = _judgements(judge, task, replace(resources, calls=replace(resources.calls, cache=None))) if judge.calls_model else []
     scored = {row.approves for row in test.rows if row.score is not None} == {True, False}
     polarity = _polarity(cases, test) if scored else None
@@ -298,10 +299,6 @@ def _judgements(judge: Judge, task: Task, resources: AnswerResources) -> list[Ju
     except WorkbenchError as error:
         found = [judgement if judgement.score is not None else Judgement(error=str(error)) for judgement in found]
     return found
-
-
-def _result(case: KnownCase, judgement: Judgement) -> CaseResult:
-    return case_result(case, judgement.score, judgement.error or "the judge gave no score")
 
 
 def _polarity(cases: Sequence[KnownCase], test: SelfTest) -> float:

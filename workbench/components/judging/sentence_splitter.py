@@ -49,7 +49,6 @@ class SentenceSplitter(ClaimSplitter):
         return {**super().identity(), "refusals": REFUSALS_VERSION}
 
     def split(self, requests: Sequence[SplitRequest], resources: AnswerResources) -> Iterator[tuple[int, AnswerClaims]]:
-        """Yield the claims of the answers in the order of the requests. Nothing fails."""
         for place, request in enumerate(requests):
             yield place, AnswerClaims(tuple(claims(request.answer, request.question)))
 

@@ -55,9 +55,6 @@ class Reranker(ModelComponent, ABC):
         """Return why the reranker does not fit its configuration, or an empty text."""
         return ""
 
-    def check(self) -> None:
-        """Raise ModelError if a model that the settings name is missing or does not fit them, without loading it."""
-
     @abstractmethod
     def scores(self, pools: Sequence[Candidates], cache: VectorCache) -> list[Floats]:
         """Return the scores of each pool's candidates, float64 (n), higher is better."""
@@ -67,6 +64,7 @@ Pair = tuple[str, str]
 Scorer = Callable[[Sequence[Pair]], Floats]
 # Rankings are ordered by scores of six decimals that fit into 32 bits.
 LARGEST = 1_000.0
+_FIX = "correct its scores, or choose another model"
 _BATCH = 128
 # How often scores are computed that turn out to be damaged when they are read.
 _ATTEMPTS = 3
@@ -128,14 +126,9 @@ class PairReranker(Reranker):
     def _checked(self, scores: Floats, pairs: Sequence[Pair]) -> Floats:
         scores = np.asarray(scores, dtype=np.float64)
         if scores.shape != (len(pairs),):
-            raise RunError(
-                f"rerank {self.kind!r} gave scores of the shape {scores.shape} for {len(pairs)} pairs",
-                "correct its scores, or choose another model",
-            )
+            raise RunError(f"rerank {self.kind!r} gave scores of the shape {scores.shape} for {len(pairs)} pairs", _FIX)
         # NaN is not below the largest either.
         if len(strange := np.flatnonzero(~(np.abs(scores) < LARGEST))):
             text = excerpt(pairs[int(strange[0])][1])
-            raise RunError(
-                f"rerank {self.kind!r} gave the score {scores[strange[0]]} for {text!r}", "correct its scores, or choose another model"
-            )
+            raise RunError(f"rerank {self.kind!r} gave the score {scores[strange[0]]} for {text!r}", _FIX)
         return scores

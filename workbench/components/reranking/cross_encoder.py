@@ -8,11 +8,11 @@ import numpy as np
 from pydantic import Field
 
 from workbench.components.embedding.base import AllowPickle
-from workbench.components.embedding.torch_model import model_settings, positions
+from workbench.components.embedding.torch_model import from_files, model_settings, positions
 from workbench.components.reranking.base import Floats, Pair, PairReranker
 from workbench.core import batching
 from workbench.core.errors import ModelError
-from workbench.llm.models.files import loading_options, locate, model_fingerprint, require_safetensors, verified
+from workbench.llm.models.files import locate, model_fingerprint, require_safetensors
 from workbench.llm.models.tokenizers import input_lengths, special_tokens, tokenizer_file
 
 if TYPE_CHECKING:
@@ -95,17 +95,6 @@ class CrossEncoderReranker(PairReranker):
 def _loaded(model: str, window: int) -> "CrossEncoder":
     """Load the model, cut at `window` tokens, on CUDA if torch supports it. The last two models stay in memory."""
     import torch
-    import transformers
     from sentence_transformers import CrossEncoder
 
-    transformers.utils.logging.disable_progress_bar()
-    folder = verified(model)
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    try:
-        options = loading_options(folder)
-        return CrossEncoder(
-            str(folder), device=device, local_files_only=True, trust_remote_code=False, max_length=window, model_kwargs=options
-        )
-    except Exception as error:  # the library raises anything for a folder without a known model
-        reason = " ".join(str(error).split())[:200]
-        raise ModelError(f"the model {model} cannot be loaded ({type(error).__name__}: {reason})", _FIX) from error
+    return from_files(model, CrossEncoder, _FIX, device="cuda" if torch.cuda.is_available() else "cpu", max_length=window)

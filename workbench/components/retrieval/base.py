@@ -108,15 +108,14 @@ class Corpus:
     def part(self, rows: Ints) -> "Corpus":
         """Return the chunks at these positions, in order. `index` still contains the whole corpus."""
         indices = rows.tolist()
-        return Corpus(
+        return replace(
+            self,
             ids=[self.ids[index] for index in indices],
             doc=self.doc[rows],
             group=self.group[rows],
             tokens=self.tokens[rows],
             chunk_breakers=self.chunk_breakers[rows],
-            document_breakers=self.document_breakers,
             vectors=self.vectors[rows] if len(self.vectors) else self.vectors,
-            index=self.index,
             texts=[self.texts[index] for index in indices] if len(self.texts) else (),
             all_texts=self.texts,
             rows=rows,

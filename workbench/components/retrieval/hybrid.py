@@ -76,14 +76,16 @@ _HEAVIEST = 1_000
 _OF_WHOLE = ("k", "deliver", "neighbours")
 
 
-def _pairs(value: Any) -> Any:
-    return tuple(value.items()) if isinstance(value, Mapping) else value
+def _pairs(value: Any, form: str) -> Any:
+    """Return the pairs of a mapping. Raises ValueError for anything but a mapping or pairs."""
+    pairs = tuple(value.items()) if isinstance(value, Mapping) else value
+    if not isinstance(pairs, tuple | list) or not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs):
+        raise ValueError(f"name each retriever with its {form}")
+    return pairs
 
 
 def _weights(value: Any) -> Any:
-    pairs = _pairs(value)
-    if not isinstance(pairs, tuple | list) or not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs):
-        raise ValueError("name each retriever with its weight, such as {dense: 0.7, bm25: 0.3}")
+    pairs = _pairs(value, "weight, such as {dense: 0.7, bm25: 0.3}")
     if wrong := [
         (name, weight)
         for name, weight in pairs
@@ -95,12 +97,9 @@ def _weights(value: Any) -> Any:
 
 def _made(value: Any) -> Any:
     """Return retrievers by name as pairs. A name is the kind of settings without a kind."""
-    pairs = _pairs(value)
-    if not isinstance(pairs, tuple | list) or not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs):
-        raise ValueError("name each retriever with its settings, such as {dense: {}, bm25: {}}")
     return tuple(
         (name, Retriever.of_kind({"kind": name} | dict(settings)) if isinstance(settings, Mapping) else settings)
-        for name, settings in pairs
+        for name, settings in _pairs(value, "settings, such as {dense: {}, bm25: {}}")
     )
 
 

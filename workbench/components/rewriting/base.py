@@ -26,9 +26,6 @@ class RewrittenText:
 class Rewriter(ModelComponent, ABC):
     """A way to change the query that is searched for a question."""
 
-    def check(self) -> None:
-        """Raise InputError if a file or a model is missing or does not fit the settings, without loading a model."""
-
     def fault(self, retriever: Retriever) -> str:
         """Return why a retriever cannot search what the rewriter makes, or an empty text."""
         return ""
@@ -72,7 +69,6 @@ class FeedbackRewriter(Rewriter):
         """Return a text for each expanded query, for people to read."""
 
     def fault(self, retriever: Retriever) -> str:
-        """Return why no member of a retriever searches what the rewriter makes, or an empty text."""
         if any(self.fits(member) for _, member in members_of(retriever)):
             return ""
         what = {
@@ -103,11 +99,7 @@ def expanded_queries(rewriter: FeedbackRewriter, queries: QueryBatch, retriever:
     """Yield the expanded queries of each member of a retriever that searches them, by a first search of this member alone."""
     for path, member in members_of(retriever):
         if rewriter.fits(member):
-            yield _expanded(rewriter, queries, path, member, corpus)
-
-
-def _expanded(rewriter: FeedbackRewriter, queries: QueryBatch, path: tuple[str, ...], member: Retriever, corpus: Corpus) -> ExpandedQueries:
-    ranking = search(member, queries, corpus, SearchDepth(rewriter.documents, 0, 1))
-    hits = ranking.hits[ranking.hits["rank"] <= rewriter.documents]
-    expanded = rewriter.expand(queries, hits, member, corpus)
-    return ExpandedQueries(path, expanded, rewriter.describe(expanded, hits, corpus))
+            hits = search(member, queries, corpus, SearchDepth(rewriter.documents, 0, 1)).hits
+            best = hits[hits["rank"] <= rewriter.documents]
+            expanded = rewriter.expand(queries, best, member, corpus)
+            yield ExpandedQueries(path, expanded, rewriter.describe(expanded, best, corpus))

@@ -1,6 +1,6 @@
 """Components that load models."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 from workbench.core.component import Component
 from workbench.llm.models.files import model_fingerprint
@@ -8,9 +8,6 @@ from workbench.llm.models.files import model_fingerprint
 
 class ModelComponent(Component):
     """A component that may load models, whose files are part of its identity."""
-
-    # Increased when the same settings begin to give other results.
-    version: ClassVar[int] = 1
 
     def models(self) -> tuple[str, ...]:
         """Return the models that the component loads, as named in `locate`."""
