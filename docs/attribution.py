@@ -59,24 +59,20 @@ def summary(cases: Sequence[AttributedCase]) -> str:
 
 
 def tables(cases: Sequence[AttributedCase]) -> str:
-    """The summary, the quality of each cause, and the confusion of causes, as Markdown."""
-    quality = evaluate(cases)
-    head = [summary(cases), "", "| cause | answers | recall | precision | F1 |", "|---|---|---|---|---|"]
+    """The summary, and the quality of each cause with the causes that are named in its place, as Markdown."""
+    quality, counts = evaluate(cases), Counter((case.cause, case.attributed) for case in cases)
+
+    def others(true: str) -> str:
+        return ", ".join(f"{count} {named}" for named in (*CAUSE_NAMES, NONE) if named != true and (count := counts[true, named]))
+
     rows = [
-        f"| {each.cause} | {each.cases} | {shown(each.recall)} | {shown(each.precision) if each.precision else 'never named'} | {shown(each.f1)} |"
+        f"| {each.cause} | {each.cases} | {shown(each.recall)} | {shown(each.precision) if each.precision else 'never named'} "
+        f"| {shown(each.f1)} | {others(each.cause)} |"
         for each in quality.causes
     ]
-    return "\n".join([*head, *rows, "", *matrix(cases)])
-
-
-def matrix(cases: Sequence[AttributedCase]) -> list[str]:
-    """The confusion of true (rows) and named causes (columns), as numbers of the rows, without causes that occur as neither."""
-    counts = Counter((case.cause, case.attributed) for case in cases)
-    present = {name for pair in counts for name in pair}
-    names = [name for name in (*CAUSE_NAMES, NONE) if name in present]
-    numbers = {name: number for number, name in enumerate(names, 1)}
-    rows = [f"| {numbers[true]} {true} | " + " | ".join(str(counts[true, named] or "·") for named in names) + " |" for true in names]
-    return ["| true cause | " + " | ".join(map(str, numbers.values())) + " |", "|---|" + "---|" * len(names), *rows]
+    right = f"| none: right answers | {quality.sound} | | | | {others(NONE)} |"
+    head = [summary(cases), "", "| cause | answers | recall | precision | F1 | named in its place |", "|---|---|---|---|---|---|"]
+    return "\n".join([*head, *rows, right])
 
 
 def shown(share: Share) -> str:
@@ -167,11 +163,7 @@ def by_judges_parts(handbook: Dataset, cases: Sequence[PlantedCase]) -> dict[str
     with tempfile.TemporaryDirectory() as folder:
         resources = AnswerResources(VectorCache(Path(folder) / "vectors"), CallResources())
         judged = {source: judged_answers(each, judging, resources) for source, each in answers.items()}
-    named = {source: by_judges(each, judged[source], roles) for source, each in answers.items()}
-    parts = {
-        "planted-overlap": tables(named["planted"]),
-        "recorded-overlap": "\n".join([summary(named["recorded"]), "", *matrix(named["recorded"])]),
-    }
+    parts = {f"{source}-overlap": tables(by_judges(each, judged[source], roles)) for source, each in answers.items()}
     pairs = [(source, *pair) for source, each in answers.items() for pair in zip(each, judged[source], strict=True)]
     return parts | {"scores": scores(pairs)}
 
