@@ -15,11 +15,10 @@ from tests.gated_runs import BASE, DOCUMENTS, PRIMARY, QUESTIONS, VALUES, as_ran
 from workbench.core.errors import InputError
 from workbench.core.text.formatting import number, signed
 from workbench.gate.baseline import Baseline, baseline_of, measured_by, measurement, read_baseline, write_baseline
-from workbench.gate.check import check_gate, compared_subjects, gated_configuration
+from workbench.gate.check import GateReport, check_gate, compared_subjects, gated_configuration
 from workbench.gate.comparisons import SecondRuns
 from workbench.gate.render import annotation_lines, gate_junit, gate_lines, gate_markdown, gate_table
-from workbench.gate.report import GateReport, RuleResult
-from workbench.gate.rules import Floor, GateSettings, RetrievalTest, Subject, Tolerance
+from workbench.gate.rules import Floor, GateSettings, RetrievalTest, RuleResult, Subject, Tolerance
 from workbench.measures.metrics.names import Metric
 from workbench.measures.statistics.gates import Decision
 from workbench.report.analysis.findings import findings

@@ -13,8 +13,8 @@ from tests.judged_runs import Judged, judged
 from tests.made_runs import Made
 from workbench.cli.main import main
 from workbench.core.schemas import SCHEMAS
-from workbench.gate.checklist.audit import AlertEvidence, LogEvidence, audited
-from workbench.gate.checklist.points import Checklist, ChecklistPoint, checklist_lines, settings_lines
+from workbench.gate.checklist import AlertEvidence, LogEvidence, audited
+from workbench.gate.checklist_points import Checklist, ChecklistPoint, checklist_lines, settings_lines
 from workbench.report.results.run_tables import RunTables
 from workbench.runner.execution.collect import collect
 from workbench.runner.experiment.read import experiment_of

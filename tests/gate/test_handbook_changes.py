@@ -14,9 +14,8 @@ import pytest
 from tests.chat_provider import ChatProvider
 from tests.conftest import ROOT
 from workbench.gate.baseline import baseline_of, write_baseline
-from workbench.gate.check import check_gate
+from workbench.gate.check import GateReport, check_gate
 from workbench.gate.comparisons import SecondRuns
-from workbench.gate.report import GateReport
 from workbench.gate.rules import GateSettings, Subject
 from workbench.measures.statistics.gates import Decision
 from workbench.report.results.run_tables import RunTables

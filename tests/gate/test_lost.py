@@ -9,8 +9,7 @@ from tests.answered_runs import Planted, answered, with_causes
 from tests.lost_runs import FACTS, Sweep, documents
 from workbench.core.records import Span
 from workbench.gate.baseline import Baseline, Differences, baseline_of
-from workbench.gate.losses import LabelledPlaces, LostLabel, cause_of_loss, lost_questions
-from workbench.gate.ranked_spans import RankedSpans
+from workbench.gate.losses import LabelledPlaces, LostLabel, RankedSpans, cause_of_loss, lost_questions
 from workbench.gate.rules import Subject
 from workbench.report.analysis.losses import QuestionLoss
 from workbench.report.results.run_tables import RunTables

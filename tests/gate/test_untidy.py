@@ -3,8 +3,9 @@
 import xml.etree.ElementTree as ElementTree
 
 from workbench.core.errors import InputError
+from workbench.gate.check import GateReport
 from workbench.gate.render import annotation_lines, gate_json, gate_junit, gate_lines, gate_markdown, gate_table, write_unchecked
-from workbench.gate.report import GateReport, RuleResult
+from workbench.gate.rules import RuleResult
 from workbench.measures.statistics.gates import Decision
 from workbench.report.analysis.losses import QuestionLoss
 

@@ -33,7 +33,7 @@ from workbench.report.views import AnswersView, ComparisonView, ConfigurationVie
 
 if TYPE_CHECKING:
     from workbench.api.scoring.rescore import Rescorer
-    from workbench.gate.report import GateReport
+    from workbench.gate.check import GateReport
     from workbench.measures.metrics.names import Metric
 
 

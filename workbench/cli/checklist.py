@@ -20,8 +20,8 @@ def checklist(folder: Path, configuration: str | None, repository: Path, log: Pa
     Each point is met, not met, or cannot be seen, with the numbers behind it, or with the command or the lines of YAML that would earn it. Exit 0 if
     all are met, 1 if one is not, 4 if some cannot be seen and the others are met.
     """
-    from workbench.gate.checklist.audit import audited
-    from workbench.gate.checklist.points import checklist_lines
+    from workbench.gate.checklist import audited
+    from workbench.gate.checklist_points import checklist_lines
     from workbench.monitor.passes import alert_evidence, log_evidence
     from workbench.report.results.run_tables import RunTables
 

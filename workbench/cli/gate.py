@@ -16,8 +16,8 @@ from workbench.core.files import store_errors
 from workbench.core.text.terminal import say, say_aside, say_command
 
 if TYPE_CHECKING:
+    from workbench.gate.check import GateReport
     from workbench.gate.comparisons import SecondRuns
-    from workbench.gate.report import GateReport
     from workbench.gate.rules import GateSettings
     from workbench.report.results.run_tables import RunTables
 

@@ -1,6 +1,6 @@
 """Gates: rules with ids, checked on the tables of a finished run.
 
-`rules` declares the rules and the key `gate`, `baseline` writes and reads baselines, and `check.check_gate` returns a `report.GateReport`: the results
+`rules` declares the rules and the key `gate`, `baseline` writes and reads baselines, and `check.check_gate` returns a `GateReport`: the results
 of each rule by its id, as values. `render` shows this document in a terminal, in Markdown, as annotations and as JUnit, `files` writes it, and the
-pytest plugin collects a test for each id. `checklist/` audits a run. Imports `report` and `measures`, but no component and no stage.
+pytest plugin collects a test for each id. `checklist` audits a run. Imports `report` and `measures`, but no component and no stage.
 """

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -23,16 +23,52 @@ from workbench.gate.comparisons import SecondRuns, baseline_result
 from workbench.gate.gated import GatedConfiguration, default_subjects, known_configuration, random_parts
 from workbench.gate.limits import floor_result, retrieval_results
 from workbench.gate.losses import lost_questions
-from workbench.gate.report import GateReport, RuleResult
-from workbench.gate.rules import BaselineComparison, BaselineKind, GateSettings, Subject
+from workbench.gate.rules import EXIT_CODES, BaselineComparison, BaselineKind, GateSettings, RuleResult, Subject, outcome_of
 from workbench.measures.statistics.comparison import holm
 from workbench.measures.statistics.gates import ALARM, Decision
+from workbench.report.analysis.losses import QuestionLoss
 from workbench.report.analysis.synthetic import unaccepted
 from workbench.report.results.commit import commit
 from workbench.report.results.run_tables import RunTables
 from workbench.report.text.sentences import unaccepted_drafts
 
 _NAMED = 5
+
+
+@dataclass(frozen=True)
+class GateReport:
+    """The outcome of a gate. It fails if a rule fails, else it is undecided if a rule is, else it passes.
+
+    `lost` are the questions that lost something since the baseline. `notes` are remarks that change nothing, such as documents that were removed.
+    `commit` is that of the run, empty outside git.
+    """
+
+    name: str
+    configuration: str
+    rules: Sequence[RuleResult]
+    lost: Sequence[QuestionLoss] = ()
+    differences: Differences | None = None
+    notes: Sequence[str] = ()
+    commit: str = ""
+
+    @property
+    def outcome(self) -> Decision:
+        """Return the outcome of all rules together."""
+        return outcome_of(self.rules)
+
+    def of(self, rule_id: str) -> list[RuleResult]:
+        """Return the results of a rule: one of a limit, several of a test of many questions or of a baseline with several metrics."""
+        return [rule for rule in self.rules if rule.id == rule_id]
+
+    @property
+    def exit_code(self) -> int:
+        """Return 0 for a pass, 1 for a failure, 4 if undecided."""
+        return EXIT_CODES[self.outcome]
+
+    @property
+    def alarms(self) -> Sequence[str]:
+        """Return the rules that a second run of both sides would decide."""
+        return [rule.rule for rule in self.rules if rule.alarm]
 
 
 def gated_configuration(run: RunTables, settings: GateSettings) -> str:

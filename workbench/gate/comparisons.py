@@ -11,8 +11,7 @@ from workbench.core.errors import InputError
 from workbench.core.text.formatting import approximate, listed, number, p_value, plural, signed
 from workbench.gate.baseline import HIT_COLUMNS, Baseline, kept_hits
 from workbench.gate.gated import GatedConfiguration, question_values, random_parts
-from workbench.gate.report import RuleResult
-from workbench.gate.rules import BaselineKind, GateSettings, Subject
+from workbench.gate.rules import BaselineKind, GateSettings, RuleResult, Subject
 from workbench.measures.metrics.names import Metric
 from workbench.measures.statistics.clusters import Clusters
 from workbench.measures.statistics.gates import (

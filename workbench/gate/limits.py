@@ -9,8 +9,7 @@ import scipy
 from workbench.core.errors import InputError
 from workbench.core.text.formatting import interval, listed, meant, number, plural
 from workbench.gate.gated import GatedConfiguration
-from workbench.gate.report import RuleResult
-from workbench.gate.rules import Floor, GateSettings, RetrievalTest, Subject
+from workbench.gate.rules import Floor, GateSettings, RetrievalTest, RuleResult, Subject
 from workbench.measures.statistics.gates import Decision, FloorTest, floor_test
 from workbench.report.analysis.judging.labels import METRICS_OF
 

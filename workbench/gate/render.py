@@ -15,7 +15,8 @@ from workbench.core.files import write_text
 from workbench.core.schemas import SCHEMAS
 from workbench.core.text.formatting import aligned, plural, shortened
 from workbench.core.text.printable import printable, printable_line
-from workbench.gate.report import GateReport, RuleResult
+from workbench.gate.check import GateReport
+from workbench.gate.rules import RuleResult
 from workbench.measures.statistics.gates import Decision
 from workbench.report.analysis.losses import HitRow, QuestionLoss, lost_table
 from workbench.report.cells import table_lines

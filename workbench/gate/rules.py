@@ -1,18 +1,21 @@
-"""The rules of a gate, as they are written on the command line and in an experiment, and the key `gate`."""
+"""The rules of a gate, as they are written on the command line and in an experiment, the key `gate`, and the results of rules."""
 
 import math
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
 from workbench.core.errors import InputError
 from workbench.measures.metrics.names import Metric
+from workbench.measures.statistics.gates import Decision
 
 FloorKind = Literal["specification", "inference"]
 BaselineKind = Literal["baseline", "release"]
 Bound = Literal[">=", "<="]
+RuleKind = Literal["specification", "inference", "baseline", "release", "plain baseline", "retrieval test"]
+EXIT_CODES = {Decision.PASS: 0, Decision.FAIL: 1, Decision.UNDECIDED: 4}
 CONDITION = "condition"
 # Values of metadata can contain brackets and comparisons, so a slice ends with the last bracket.
 _SUBJECT = re.compile(r"(?P<metric>[^\[\]\s]+)\s*(?:\[(?P<slice>.*)\])?", re.DOTALL)
@@ -207,3 +210,44 @@ class GateSettings:
             release=self.release if any(rule in rules for rule in self.comparisons("release")) else None,
             retrieval_tests=tuple(rule for rule in self.retrieval_tests if rule in rules),
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RuleResult:
+    """The outcome of the rule with an `id`, or of one question of it: its text, the numbers behind it and the reason in one sentence.
+
+    `value` is the candidate's mean and `reference` the baseline's, `difference` the candidate minus the baseline in the direction of the metric. `low`
+    and `high` are bounds of the difference, or of the mean. `limit` is the floor, or -M. Numbers that do not apply are NaN. `alarm`: a second run of
+    both sides would decide it. `worse`: it passed within the tolerance, and a drop is significant. `random`
+    names the parts of the run that can give other values.
+    """
+
+    id: str = ""
+    rule: str
+    kind: RuleKind
+    metric: str
+    slice: str
+    condition: str
+    outcome: Decision
+    reason: str
+    value: float = math.nan
+    reference: float = math.nan
+    difference: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    limit: float = math.nan
+    p: float = math.nan
+    p_adjusted: float = math.nan
+    n: int = 0
+    clusters: int = 0
+    unscored: int = 0
+    alarm: bool = False
+    worse: bool = False
+    random: str = ""
+    query_id: str = ""
+
+
+def outcome_of(results: Sequence[RuleResult]) -> Decision:
+    """Return the outcome of results together: a failure if one fails, else undecided if one is, else a pass."""
+    outcomes = {result.outcome for result in results}
+    return next((outcome for outcome in (Decision.FAIL, Decision.UNDECIDED) if outcome in outcomes), Decision.PASS)

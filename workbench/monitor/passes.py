@@ -26,7 +26,7 @@ from workbench.core.text.display import excerpt
 from workbench.core.text.formatting import count, plural
 from workbench.core.text.printable import printable_line
 from workbench.data.sources import recognise
-from workbench.gate.checklist.audit import AlertEvidence, LogEvidence
+from workbench.gate.checklist import AlertEvidence, LogEvidence
 from workbench.llm.session import CallResources
 from workbench.measures.metrics.coverage import Bools
 from workbench.measures.statistics.clusters import FEWEST_FOR_INTERVAL

@@ -15,8 +15,7 @@ from workbench.core.text.formatting import aligned, plural
 from workbench.core.text.printable import printable_line
 from workbench.gate.gated import GatedConfiguration
 from workbench.gate.render import gate_lines
-from workbench.gate.report import RuleResult, outcome_of
-from workbench.gate.rules import BaselineComparison, Floor, RetrievalTest, Rule, Subject
+from workbench.gate.rules import BaselineComparison, Floor, RetrievalTest, Rule, RuleResult, Subject, outcome_of
 from workbench.measures.metrics.names import Metric
 from workbench.measures.statistics.gates import Decision
 from workbench.systems.freshness.cases import CASES, FreshnessData, read_freshness

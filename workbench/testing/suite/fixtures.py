@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from workbench.api.pipeline import Index
     from workbench.api.results import Results
     from workbench.core.records import Dataset
-    from workbench.gate.report import GateReport
+    from workbench.gate.check import GateReport
     from workbench.runner.experiment.read import ExperimentSpec
     from workbench.systems.base import Target
     from workbench.testing.suite.rag_suite import RagSuite

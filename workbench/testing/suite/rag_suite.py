@@ -17,9 +17,8 @@ from workbench.core.files import parsed_json, store_errors, write_text
 from workbench.core.fingerprint import fingerprint
 from workbench.core.records import Dataset
 from workbench.core.text.terminal import say
-from workbench.gate.check import check_gate, gated_configuration
-from workbench.gate.report import GateReport, RuleResult
-from workbench.gate.rules import GateSettings
+from workbench.gate.check import GateReport, check_gate, gated_configuration
+from workbench.gate.rules import GateSettings, RuleResult
 from workbench.report.results.run_tables import RunTables
 from workbench.runner.execution.local import run_experiment
 from workbench.runner.execution.outputs import publish

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from workbench.core.records import Span
-from workbench.gate.ranked_spans import RankedSpans, covered, covering_rank, distinct_documents, ranked_spans
+from workbench.gate.losses import RankedSpans, covered, covering_rank, distinct_documents, ranked_spans
 
 HITS = pd.DataFrame(
     [
