@@ -15,7 +15,7 @@ from scipy import special
 
 from workbench.measures.metrics.coverage import Floats, Ints
 from workbench.measures.statistics.clusters import Clusters
-from workbench.measures.statistics.judging.corrections import (
+from workbench.measures.statistics.judge_corrections import (
     LABELS_ALONE,
     TARGETS,
     CorrectedValue,

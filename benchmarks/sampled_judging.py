@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from workbench.measures.statistics.judging.calibration import CalibrationValue
-from workbench.measures.statistics.judging.limits import share_limits
+from workbench.measures.statistics.intervals import share_limits
+from workbench.measures.statistics.judge_calibration import CalibrationValue
 from workbench.monitor.judging import JudgeErrors, estimate
 from workbench.monitor.sampling import draw
 

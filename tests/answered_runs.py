@@ -15,8 +15,7 @@ from workbench.core.records import Variant
 from workbench.core.schemas import SCHEMAS
 from workbench.measures.attribution.answer_causes import ATTRIBUTED, WITHHELD
 from workbench.measures.metrics.names import Metric
-from workbench.measures.statistics.answers import pooled
-from workbench.measures.statistics.summary import summarise
+from workbench.measures.statistics.summary import pooled, summarise
 from workbench.report.analysis.answer_values import VERBATIM
 from workbench.report.analysis.values import clusters, metadata
 from workbench.report.results.run_tables import RunTables

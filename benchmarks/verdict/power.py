@@ -8,7 +8,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.verdict.claims import Experiment
 from benchmarks.verdict.worlds import Recalls, varied
 from workbench.measures.statistics.intervals import ALPHA
-from workbench.measures.statistics.power import Detectable, detectable
+from workbench.measures.statistics.pairs import Detectable, detectable
 
 MEAN, SMALLEST = 0.6, 0.05
 # Experiments whose detectable differences are averaged.

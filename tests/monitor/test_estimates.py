@@ -7,7 +7,7 @@ import pytest
 from benchmarks.sampled_judging import LogWorld
 from tests.monitor.log_lines import arrow_table
 from tests.monitor.production_traffic import traffic
-from workbench.measures.statistics.judging.calibration import CalibrationValue
+from workbench.measures.statistics.judge_calibration import CalibrationValue
 from workbench.monitor.judging import estimate, judge_errors
 from workbench.monitor.sampling import draw, outline
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tests.measures.statistics.answers.loss_worlds import LossWorld, RefusingWorld
+from tests.measures.statistics.loss_worlds import LossWorld, RefusingWorld
 from workbench.measures.statistics.effects import EffectReading
 
 WORLDS = 400

@@ -7,9 +7,8 @@ import pytest
 
 from tests.testing.breaking import assert_all_are_broken, assert_broken
 from workbench.core.errors import InputError, LawError
-from workbench.measures.metrics.case import MetricValues
+from workbench.measures.metrics.case import MetricValues, delivered
 from workbench.measures.metrics.definition import ANSWERABLE, RELEVANT, MetricDefinition, Requirement
-from workbench.measures.metrics.delivery import delivered
 from workbench.measures.metrics.registry import METRICS
 from workbench.testing import METRIC_LAWS, check_metric
 

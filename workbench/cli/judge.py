@@ -138,7 +138,7 @@ def sample(folder: Path, labels: Path | None, task: str, number: int, each_class
     The file does not show what the judge says. Labels that are filled in are never overwritten.
     """
     from workbench.core.text.formatting import plural
-    from workbench.measures.statistics.judging.corrections import FEWEST_LABELS
+    from workbench.measures.statistics.judge_corrections import FEWEST_LABELS
     from workbench.report.analysis.judging.labels import lines_to_label
     from workbench.report.results.judge_labels import LABELS_FILE, labels_of, merged, read_labels, write_labels
     from workbench.report.results.run_tables import RunTables

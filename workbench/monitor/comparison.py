@@ -9,9 +9,8 @@ import pandas as pd
 import scipy
 
 from workbench.measures.metrics.coverage import Floats
-from workbench.measures.statistics.intervals import ALPHA, Interval
-from workbench.measures.statistics.judging.limits import independent_difference
-from workbench.measures.statistics.judging.sampled import DrawnSample, sampled_mean
+from workbench.measures.statistics.intervals import ALPHA, Interval, independent_difference
+from workbench.measures.statistics.samples import DrawnSample, sampled_mean
 from workbench.monitor.alerts.settings import CARDS, LIMITS, TAIL
 from workbench.monitor.alerts.signals import version_names, versions_of
 from workbench.monitor.judging import JudgeErrors, estimate

@@ -18,8 +18,8 @@ from workbench.core.files import append_lines, read_regular, store_errors
 from workbench.core.fingerprint import fingerprint, require_unchanged
 from workbench.core.records import Passage, Query
 from workbench.measures.statistics.intervals import Interval
-from workbench.measures.statistics.judging.calibration import CalibrationValue
-from workbench.measures.statistics.judging.sampled import DrawnSample, corrected_for_judge, sampled_mean
+from workbench.measures.statistics.judge_calibration import CalibrationValue
+from workbench.measures.statistics.samples import DrawnSample, corrected_for_judge, sampled_mean
 from workbench.monitor.sampling import REFUSED
 from workbench.report.analysis.judging.labels import YES
 from workbench.runner.pipeline.stages.judging import claims_of, judgement_requests, judgements_of, support_requests, unsupported

@@ -16,7 +16,7 @@ from workbench.core.errors import InputError
 from workbench.core.files import read_regular
 from workbench.core.text.display import excerpt
 from workbench.core.text.formatting import capitalised, count, interval, listed, number, plural, share, shortened, signed
-from workbench.measures.statistics.judging.sampled import FEWEST_SCORES
+from workbench.measures.statistics.samples import FEWEST_SCORES
 from workbench.monitor.alerts.detect import NEEDS, AlertTest, RaisedAlert, began, counted
 from workbench.monitor.alerts.settings import ALERTS, CARDS, LimitAlert
 from workbench.monitor.alerts.signals import THINNED

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import workbench as wb
 from workbench.api.widgets.boundaries import BoundaryModel
 from workbench.core.records import Dataset, Document, Need, Query, Span
-from workbench.measures.attribution.chunk_faults import chunk_faults
+from workbench.measures.attribution.evidence_state import chunk_faults
 from workbench.measures.metrics.inputs import Labels
 from workbench.runner.execution.local import Outcome
 

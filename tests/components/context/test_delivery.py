@@ -1,5 +1,4 @@
-from workbench.measures.metrics.case import Case, Cut
-from workbench.measures.metrics.delivery import delivered, ordered
+from workbench.measures.metrics.case import Case, Cut, delivered, ordered
 
 TEXT = "one two three four five six"  # 6 tokens, starting at 0 4 8 14 19 24
 

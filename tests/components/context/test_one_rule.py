@@ -44,6 +44,6 @@ def test_only_the_packing_rule_gives_reasons_for_cuts() -> None:
 
 def test_whoever_packs_calls_the_rule() -> None:
     callers = {name(path) for path in MODULES if "from workbench.components.context.packing import" in path.read_text("utf-8")}
-    assert {"measures/metrics/delivery.py", "runner/pipeline/stage_results.py", "faultbench/pipeline.py"} <= callers
+    assert {"measures/metrics/case.py", "runner/pipeline/stage_results.py", "faultbench/pipeline.py"} <= callers
     (exported,) = [path for path in MODULES if path.name == "retrieve.py"]
     assert "from packing import BEYOND_K, OVER_BUDGET, Limits, fit, pack\n" in exported.read_text("utf-8")

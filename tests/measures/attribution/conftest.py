@@ -4,9 +4,8 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from workbench.measures.attribution.chunk_faults import ChunkFault, chunk_faults
 from workbench.measures.attribution.evidence_causes import context_cut, missed
-from workbench.measures.attribution.evidence_state import EmbeddedExtent, embedded_extent
+from workbench.measures.attribution.evidence_state import ChunkFault, EmbeddedExtent, chunk_faults, embedded_extent
 from workbench.measures.metrics.case import Case
 from workbench.measures.metrics.names import Metric
 from workbench.runner.execution.local import Outcome

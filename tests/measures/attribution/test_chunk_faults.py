@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from workbench.measures.attribution.chunk_faults import second_longest, section_borders
+from workbench.measures.attribution.evidence_state import second_longest, section_borders
 
 from .conftest import faults_of
 

@@ -8,9 +8,8 @@ from workbench.components.answering.refusals import is_refusal
 from workbench.components.context.question_labels import QuestionLabels
 from workbench.components.judging.base import Judgement, Verdict
 from workbench.core.records import Passage, Query
-from workbench.measures.attribution.answer_causes import JudgedQuestion, JudgeRoles, answer_cause, answer_facts
+from workbench.measures.attribution.answer_causes import ContextEvidence, JudgedQuestion, JudgeRoles, answer_cause, answer_facts
 from workbench.measures.attribution.answer_text import answer_text, expected_answers
-from workbench.measures.attribution.context_evidence import ContextEvidence
 from workbench.measures.metrics.case import AnswerJudgements
 
 EVIDENCE = "A licence for the harbour crane is valid for three years and costs 1,200 euros."

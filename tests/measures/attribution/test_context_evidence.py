@@ -6,8 +6,7 @@ import pytest
 
 from workbench.components.context.question_labels import question_labels
 from workbench.core.records import Dataset, Document, Need, Passage, Qrel, Query, Span
-from workbench.measures.attribution.answer_causes import MissedEvidence
-from workbench.measures.attribution.context_evidence import ContextEvidence
+from workbench.measures.attribution.answer_causes import ContextEvidence, MissedEvidence
 from workbench.measures.attribution.evidence_state import EmbeddedExtent
 from workbench.measures.metrics.case import Case, Cut
 from workbench.measures.metrics.inputs import Labels, Retrieved

@@ -3,8 +3,7 @@ import pytest
 from scipy import stats
 
 from workbench.measures.statistics.clusters import Clusters
-from workbench.measures.statistics.pairs import all_pairs
-from workbench.measures.statistics.power import detectable
+from workbench.measures.statistics.pairs import all_pairs, detectable
 
 
 def _power(n: int, level: float, smallest: float = 0.02):

@@ -6,7 +6,7 @@ import yaml
 
 from tests.mixed_documents import BIKES, ENERGY, GERMAN, SHED, long_text, markdown
 from workbench.core.records import Document, Query
-from workbench.measures.statistics.power import expected_questions
+from workbench.measures.statistics.pairs import expected_questions
 from workbench.people.new_experiment.proposal import (
     LARGE,
     PROPOSED_DIFFERENCE,

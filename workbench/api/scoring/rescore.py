@@ -16,10 +16,9 @@ from workbench.core.records import Dataset, Document
 from workbench.core.text.formatting import count, plural
 from workbench.data.checks import corpus_fingerprint
 from workbench.data.formats.trec import escaped
-from workbench.measures.metrics.case import Case, Cut, MetricValues
+from workbench.measures.metrics.case import Case, Cut, MetricValues, ordered, slices
 from workbench.measures.metrics.coverage import Bools, Ints
 from workbench.measures.metrics.definition import MetricDefinition
-from workbench.measures.metrics.delivery import ordered, slices
 from workbench.measures.metrics.documents import MARGIN_METRICS
 from workbench.measures.metrics.evaluate import values_of
 from workbench.measures.metrics.inputs import Labels, Retrieved

@@ -12,10 +12,9 @@ import numpy as np
 from workbench.core.errors import InputError
 from workbench.core.records import Hit, Query
 from workbench.core.text.display import excerpt
-from workbench.measures.metrics.case import Case, Cut, MetricValues, Reasons
+from workbench.measures.metrics.case import Case, Cut, MetricValues, Reasons, delivered, slices
 from workbench.measures.metrics.coverage import Bools, Floats
 from workbench.measures.metrics.definition import ANSWERABLE, MetricDefinition
-from workbench.measures.metrics.delivery import delivered, slices
 from workbench.measures.metrics.names import Metric
 from workbench.measures.metrics.registry import METRICS
 

@@ -18,10 +18,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workbench.measures.metrics.case import Case, Cut, MetricValues
+from workbench.measures.metrics.case import Case, Cut, Delivered, MetricValues, Slices, delivered, delivered_documents, slices
 from workbench.measures.metrics.coverage import Bools, Floats, Ints, Union, meeting, ratio, sharing_half, totals
 from workbench.measures.metrics.definition import ANSWERABLE, EITHER, EVIDENCE, RELEVANT, WORKBENCH, MetricDefinition
-from workbench.measures.metrics.delivery import Delivered, Slices, delivered, delivered_documents, slices
 from workbench.measures.metrics.inputs import Labels
 
 

@@ -11,8 +11,7 @@ from workbench.measures.metrics.coverage import Floats
 from workbench.measures.statistics.clusters import Clusters
 from workbench.measures.statistics.comparison import Comparison, comparisons, p_values
 from workbench.measures.statistics.intervals import ALPHA, by_unit
-from workbench.measures.statistics.pairs import from_zero
-from workbench.measures.statistics.power import SMALLEST_DIFFERENCE, detectable
+from workbench.measures.statistics.pairs import SMALLEST_DIFFERENCE, detectable, from_zero
 from workbench.measures.statistics.randomisation import FLIPS, randomise
 from workbench.measures.statistics.verdict import SEED, enough
 

@@ -14,8 +14,7 @@ from workbench.core.errors import InputError
 from workbench.measures.metrics.coverage import Bools, Floats
 from workbench.measures.statistics.clusters import CONDITIONAL, FEWEST_FOR_INTERVAL, Clusters
 from workbench.measures.statistics.intervals import ALPHA, Interval, Robust, by_unit, mean_intervals, robust, t_quantile
-from workbench.measures.statistics.pairs import without_skew
-from workbench.measures.statistics.power import POWER
+from workbench.measures.statistics.pairs import POWER, without_skew
 
 # More questions than anyone labels: the search for the number that would decide ends here.
 _MOST_NEEDED = 10_000_000

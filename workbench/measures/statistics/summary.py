@@ -1,7 +1,7 @@
-"""Average per-query scores with intervals, over all queries and over slices."""
+"""Summaries of scores: means with intervals over slices, pooled repeats and their variance, losses of answers, and risk against coverage."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,9 @@ from workbench.core.errors import InputError
 from workbench.measures.metrics.coverage import Bools, Floats, ratio
 from workbench.measures.metrics.names import Metric
 from workbench.measures.statistics.clusters import Clusters, alike, query_slices
+from workbench.measures.statistics.effects import Effect, effects
 from workbench.measures.statistics.intervals import Interval, mean_intervals
+from workbench.measures.statistics.randomisation import FLIPS
 
 _COLUMNS = ["metric", "slice", "value", "low", "high", "n", "clusters", "unscored", "attainable", "conditional"]
 _NO_MEAN = asdict(Interval(np.nan, np.nan, np.nan, 0, 0)) | {"attainable": np.nan}
@@ -71,3 +73,129 @@ def _intervals(values: Floats, attainable: Floats, clusters: Clusters, proportio
     means = np.nanmean(clusters.averaged(values)[0], axis=1).tolist()
     rows = zip(mean_intervals(shares, clusters, proportion=proportion), means, scale.tolist(), strict=True)
     return [replace(row, value=mean, low=row.low * most, high=row.high * most) for row, mean, most in rows]
+
+
+# The best state counts: a question with a value in any variant has one.
+_STATES = ("scored", "unscored", "not_applicable")
+
+
+def pooled(scores: pd.DataFrame) -> pd.DataFrame:
+    """Return a row for each metric and question of one condition: `metric, query, value, state, reason, attainable`.
+
+    `scores` has `metric, query, variant, repeat, value, state, reason`. The repeats of a variant are averaged first, then the variants, so that
+    missing repeats do not shift the weights of the variants. A question without any value is `unscored` if it is in some variant, else
+    `not_applicable`, with the first reason of that state. Metrics keep their order.
+    """
+    keys = ["metric", "query"]
+    repeats = scores.groupby([*keys, "variant"], sort=False)["value"].mean()
+    values = repeats.groupby(keys, sort=False).mean().rename("value")
+    ranks = scores.assign(rank=scores["state"].map({state: rank for rank, state in enumerate(_STATES)}))
+    first = ranks.sort_values("rank", kind="stable").drop_duplicates(keys)[[*keys, "state", "reason"]]
+    table = values.reset_index().merge(first, on=keys, validate="one_to_one")
+    return table.assign(attainable=np.nan)
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatVariance:
+    """The components of variance of a metric over `n` questions with at least two values each.
+
+    `between_repeats` is the variance of one answer around the question's expected value, `between_questions` that of the expected values.
+    `reliability` is the share of the variance of a single answer that is between questions, NaN if nothing varies. `changed` counts the questions with
+    different values.
+    """
+
+    between_repeats: float
+    between_questions: float
+    reliability: float
+    changed: int
+    n: int
+
+
+def repeat_variance(values: Floats) -> RepeatVariance | None:
+    """Estimate the components from values (repeats, q; NaN if unscored) by one-way analysis of variance. None without two repeated questions.
+
+    With r_i values of question i, N in total, s² between repeats is Σ (x_ij - x_i)² / (N - q), and s² between questions is
+    (MS - s²) / r0, at least 0, where MS = Σ r_i (x_i - x)² / (q - 1) and r0 = (N - Σ r_i² / N) / (q - 1) (Searle, Casella and McCulloch 1992).
+    """
+    repeated = values[:, (~np.isnan(values)).sum(axis=0) >= 2]
+    questions = repeated.shape[1]
+    if questions < 2:
+        return None
+    counts = (~np.isnan(repeated)).sum(axis=0)
+    total, means = int(counts.sum()), np.nanmean(repeated, axis=0)
+    within = float(np.nansum((repeated - means) ** 2) / (total - questions))
+    grand = float((counts * means).sum() / total)
+    between = float((counts * (means - grand) ** 2).sum() / (questions - 1))
+    size = (total - float((counts**2).sum()) / total) / (questions - 1)
+    component = max(0.0, (between - within) / size)
+    changed = int((np.nanmax(repeated, axis=0) > np.nanmin(repeated, axis=0)).sum())
+    whole = component + within
+    return RepeatVariance(within, component, component / whole if whole > 0 else np.nan, changed, questions)
+
+
+# The range of a metric between 0 and 1.
+_TOTAL = 1.0
+
+
+def losses(pairs: Mapping[tuple[str, str], tuple[Floats, Floats]], clusters: Clusters, flips: int = FLIPS) -> dict[tuple[str, str], Effect]:
+    """Estimate each loss from the values (q, NaN if unscored) in the clean and in the degraded context, by the names of both.
+
+    A positive difference is a loss, and its `reading` is `loss` only if the corrected p is at most .05 with enough questions and documents.
+    A pair without a question that has both values is left out.
+    """
+    changes = {names: clean - degraded for names, (clean, degraded) in pairs.items() if not np.isnan(clean - degraded).all()}
+    estimated = effects([change[None] for change in changes.values()], list(changes), clusters, _TOTAL, sign=-1.0, flips=flips)
+    return dict(zip(changes, estimated, strict=True))
+
+
+def mean_interval(values: Floats, clusters: Clusters, proportion: bool) -> Interval | None:
+    """The mean of values (q, NaN if unscored) with its 95 % interval, None without a value."""
+    scored: Bools = ~np.isnan(values)
+    return mean_intervals(values[None, scored], clusters[scored], proportion=np.array([proportion]))[0] if scored.any() else None
+
+
+def mean_of_repeats(repeats: Floats) -> Floats:
+    """The mean (q) of the rows of values (r, q), without their NaN; NaN where all are."""
+    scored = ~np.isnan(repeats)
+    counts = scored.sum(axis=0)
+    return np.where(counts > 0, np.where(scored, repeats, 0.0).sum(axis=0) / np.maximum(counts, 1), np.nan)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RiskCoverage:
+    """The risk at each coverage: arrays (t) over the distinct confidences, highest first.
+
+    At `threshold` and above, the share `coverage` of the `n` questions is answered, and `risk` is the mean loss, 1 - score, of these answers.
+    `area` is the mean risk over the answered coverages (AURC; Geifman and El-Yaniv 2017), `best_area` that of a confidence that orders the same
+    answers perfectly, and `random_area` that of one that knows nothing, which is the risk of all answers.
+    """
+
+    threshold: Floats
+    coverage: Floats
+    risk: Floats
+    area: float
+    best_area: float
+    random_area: float
+    n: int
+
+
+def risk_coverage(confidence: Floats, scores: Floats, n: int) -> RiskCoverage | None:
+    """Compute the curve from the confidence (a) and the score between 0 and 1 (a) of each answer given to `n` questions. None without an answer.
+
+    Answers with the same confidence are added together, and the area takes their mean order. Questions without an answer lower the coverage only.
+    """
+    if not len(scores):
+        return None
+    order = np.argsort(-confidence, kind="stable")
+    ranked, loss = confidence[order], 1 - scores[order]
+    last = np.flatnonzero(np.append(np.diff(ranked) != 0, True))
+    answered, lost = last + 1, np.cumsum(loss)[last]
+    # Within ties every order is as likely, so that each of them has the mean loss.
+    sizes = np.diff(answered, prepend=0)
+    expected = np.repeat(np.diff(lost, prepend=0.0) / sizes, sizes)
+    return RiskCoverage(ranked[last], answered / n, lost / answered, _area(expected), _area(np.sort(loss)), float(loss.mean()), n)
+
+
+def _area(loss: Floats) -> float:
+    """The mean over all prefixes of their mean loss."""
+    return float((np.cumsum(loss) / np.arange(1, len(loss) + 1)).mean())

@@ -14,8 +14,7 @@ from workbench.measures.metrics.coverage import Bools, Floats
 from workbench.measures.statistics.clusters import CONDITIONAL, FEWEST_FOR_WINNER, Clusters
 from workbench.measures.statistics.comparison import Comparison, comparisons
 from workbench.measures.statistics.intervals import ALPHA, by_unit, counts_text, mean_intervals, robust
-from workbench.measures.statistics.pairs import Pairs, all_pairs
-from workbench.measures.statistics.power import SMALLEST_DIFFERENCE, Detectable, detectable
+from workbench.measures.statistics.pairs import SMALLEST_DIFFERENCE, Detectable, Pairs, all_pairs, detectable
 from workbench.measures.statistics.randomisation import randomise, unrejected
 
 _SPLITS = 200

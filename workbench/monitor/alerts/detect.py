@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field
 
 from workbench.core.text.formatting import plural
 from workbench.measures.metrics.coverage import Floats
-from workbench.measures.statistics.sequential import change_estimate, first_alarm, lower_bound, masses
+from workbench.measures.statistics.change_points import change_estimate, first_alarm, lower_bound, masses
 from workbench.monitor.alerts.settings import DRIFTS, EVENTS, LIMITS, TAIL, VECTORS, AlertSettings, LimitAlert
 from workbench.monitor.alerts.signals import (
     DAY,

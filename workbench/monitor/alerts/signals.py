@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from workbench.core.storage.vector_cache import Vectors
 from workbench.core.text.formatting import plural
 from workbench.measures.metrics.coverage import Bools, Floats, Ints
-from workbench.measures.statistics.sequential import DriftTest, drift_test
+from workbench.measures.statistics.change_points import DriftTest, drift_test
 from workbench.monitor.log.summary import feedback_shares, numbers
 from workbench.monitor.sampling import LONGEST, NEAR, normalised, signature
 

@@ -11,7 +11,7 @@ from workbench.core.errors import InputError
 from workbench.core.records import Span, same_evidence
 from workbench.core.text.display import table_html
 from workbench.core.text.formatting import interval, number, plural
-from workbench.measures.statistics.judging.calibration import CalibrationValue, agreement
+from workbench.measures.statistics.judge_calibration import CalibrationValue, agreement
 from workbench.people.labelling.adjudication import NO_EVIDENCE, span_of
 from workbench.people.labelling.checking import GradeScale
 from workbench.people.labelling.label_file import AnnotatorLabels

@@ -20,7 +20,7 @@ from workbench.data.checks import faults
 from workbench.data.conversion.process import ConverterProcess
 from workbench.data.formats.golden import QUESTION_FILES, jsonl
 from workbench.data.sources import GoldenSource
-from workbench.measures.statistics.power import expected_difference, expected_questions
+from workbench.measures.statistics.pairs import expected_difference, expected_questions
 from workbench.people.new_experiment.documents import FolderConversion, Origins, convert_folder, read_origins, texts_of, write_origins
 from workbench.people.new_experiment.placeholders import MINUTES, placeholder_rows
 from workbench.people.new_experiment.proposal import Proposal, ProposedSetting, experiment_text, measure, propose

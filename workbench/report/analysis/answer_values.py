@@ -15,8 +15,8 @@ from workbench.core.text.formatting import listed, meant
 from workbench.llm.replies.answers import REASONING_ALONE
 from workbench.measures.metrics.coverage import Bools, Floats, Ints
 from workbench.measures.metrics.names import Metric
-from workbench.measures.statistics.answers import mean_interval, mean_of_repeats
 from workbench.measures.statistics.intervals import Interval
+from workbench.measures.statistics.summary import mean_interval, mean_of_repeats
 from workbench.report.analysis.standings import Mean, mean_of, standings
 from workbench.report.analysis.values import clusters, places
 from workbench.report.results.run_tables import RunTables

@@ -11,9 +11,9 @@ from workbench.components.context.conditions import GOLD, GOLD_DISTRACTORS, NONE
 from workbench.core.errors import InputError
 from workbench.core.memo import memoised
 from workbench.measures.metrics.coverage import Floats
-from workbench.measures.statistics.answers import losses, mean_interval
 from workbench.measures.statistics.effects import Effect, EffectReading
 from workbench.measures.statistics.intervals import Interval, SimultaneousInterval
+from workbench.measures.statistics.summary import losses, mean_interval
 from workbench.report.analysis.answer_values import (
     Refusals,
     answer_measure,

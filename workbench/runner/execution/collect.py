@@ -25,9 +25,8 @@ from workbench.llm.models.files import locate, pickles
 from workbench.measures.metrics.coverage import Union
 from workbench.measures.metrics.documents import answerable_auroc
 from workbench.measures.metrics.inputs import Labels
-from workbench.measures.statistics.answers import pooled
 from workbench.measures.statistics.clusters import query_clusters, weighted
-from workbench.measures.statistics.summary import summarise
+from workbench.measures.statistics.summary import pooled, summarise
 from workbench.report.analysis.pairwise import comparisons_table
 from workbench.report.results.commit import commit
 from workbench.report.results.run_tables import WHERE, RunTables

@@ -15,7 +15,7 @@ from workbench.data.sources import SOURCES, Source
 from workbench.gate.rules import GateSettings
 from workbench.llm.session import CallLimits
 from workbench.measures.metrics.names import Metric
-from workbench.measures.statistics.power import SMALLEST_DIFFERENCE
+from workbench.measures.statistics.pairs import SMALLEST_DIFFERENCE
 from workbench.runner.experiment.components import component, is_mapping, read_keys, unknown, usable
 from workbench.runner.experiment.gate_keys import gate_in
 from workbench.systems.base import Target

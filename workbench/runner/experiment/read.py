@@ -16,7 +16,7 @@ from workbench.data.sources import Source
 from workbench.gate.rules import GateSettings
 from workbench.llm.session import CallLimits
 from workbench.measures.metrics.names import Metric
-from workbench.measures.statistics.power import SMALLEST_DIFFERENCE
+from workbench.measures.statistics.pairs import SMALLEST_DIFFERENCE
 from workbench.measures.statistics.screening import Screening
 from workbench.runner.experiment.components import Settings, is_mapping, unusable, written
 from workbench.runner.experiment.expand import as_list, configurations_of

@@ -15,8 +15,8 @@ from workbench.core.memo import memoised
 from workbench.core.schemas import SCHEMAS
 from workbench.core.text.formatting import aligned, interval, listed, number, plural
 from workbench.measures.metrics.coverage import Floats
-from workbench.measures.statistics.judging.calibration import Calibration, CalibrationValue, JudgedLabels, agreement, calibration
-from workbench.measures.statistics.judging.corrections import FEWEST_LABELS, TARGETS, LabelledItems, corrected_difference, corrected_mean
+from workbench.measures.statistics.judge_calibration import Calibration, CalibrationValue, JudgedLabels, agreement, calibration
+from workbench.measures.statistics.judge_corrections import FEWEST_LABELS, TARGETS, LabelledItems, corrected_difference, corrected_mean
 from workbench.report.analysis.judging.labels import METRICS_OF, YES, LabelledRun, item_weights, judge_of, labelled_run
 from workbench.report.analysis.values import clusters, places
 from workbench.report.results.judge_labels import LabelLine

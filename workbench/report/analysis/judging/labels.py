@@ -13,8 +13,8 @@ from workbench.core.fingerprint import fingerprint
 from workbench.core.memo import memoised
 from workbench.measures.metrics.coverage import Floats
 from workbench.measures.metrics.registry import METRICS
-from workbench.measures.statistics.judging.corrections import LabelledItems
-from workbench.measures.statistics.judging.drawing import EACH_CLASS, DrawableItem, DrawnItems, draw, shuffled
+from workbench.measures.statistics.judge_corrections import LabelledItems
+from workbench.measures.statistics.samples import EACH_CLASS, DrawableItem, DrawnItems, draw, shuffled
 from workbench.report.analysis.passages import text_of
 from workbench.report.analysis.values import clusters, places
 from workbench.report.results.judge_labels import LabelLine

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from workbench.components.context.conditions import RETRIEVED
 from workbench.core.text.formatting import count, listed, number, plural, spread
-from workbench.measures.statistics.answers import RepeatVariance, repeat_variance
+from workbench.measures.statistics.summary import RepeatVariance, repeat_variance
 from workbench.report.analysis.answer_values import (
     answer_score,
     answering,

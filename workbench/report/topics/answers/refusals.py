@@ -11,7 +11,7 @@ from workbench.components.context.conditions import GOLD, GOLD_DISTRACTORS, IRRE
 from workbench.core.errors import InputError
 from workbench.core.text.formatting import count, shortened
 from workbench.measures.metrics.coverage import Floats
-from workbench.measures.statistics.answers import RiskCoverage, risk_coverage
+from workbench.measures.statistics.summary import RiskCoverage, risk_coverage
 from workbench.report.analysis.answer_values import answer_measure, answer_score, answering, condition_mean
 from workbench.report.analysis.findings import Findings
 from workbench.report.canvas import FAINT, LINES, MUTED, End, canvas, name_ends, own_style, plain, spanned

@@ -9,7 +9,7 @@ from workbench.core.text.formatting import capitalised, count, listed, number, p
 from workbench.measures.statistics.clusters import FEWEST_FOR_WINNER
 from workbench.measures.statistics.comparison import Comparison
 from workbench.measures.statistics.intervals import ALPHA, bounds_text
-from workbench.measures.statistics.power import Detectable
+from workbench.measures.statistics.pairs import Detectable
 from workbench.measures.statistics.verdict import FEWEST_QUERIES, Reason, Verdict
 from workbench.report.analysis.findings import Findings
 from workbench.report.analysis.standings import shared_means

@@ -18,13 +18,13 @@ from workbench.measures.attribution.answer_causes import (
     ATTRIBUTED,
     WITHHELD,
     AnswerCause,
+    ContextEvidence,
     JudgedQuestion,
     JudgeRoles,
     answer_cause,
     answer_facts,
 )
 from workbench.measures.attribution.answer_text import AnswerText, answer_text, expected_answers
-from workbench.measures.attribution.context_evidence import ContextEvidence
 from workbench.measures.attribution.evidence_state import embedded_extent
 from workbench.measures.metrics.case import Case
 from workbench.runner.pipeline.answered_cases import answered_case, trust_in

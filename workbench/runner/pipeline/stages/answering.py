@@ -30,8 +30,7 @@ from workbench.llm.base import lost_tries
 from workbench.llm.models.tokenizers import BUDGET_VOCABULARY, tokenised, vocabulary_digest
 from workbench.llm.replies.answers import VERSION as REPLIES_VERSION
 from workbench.llm.replies.answers import separated
-from workbench.measures.metrics.case import Case
-from workbench.measures.metrics.delivery import delivered
+from workbench.measures.metrics.case import Case, delivered
 from workbench.runner.pipeline.answered_cases import answer_rows, outcomes_of, passages_of
 from workbench.runner.pipeline.configuration import Configuration
 from workbench.runner.pipeline.context import RunContext

@@ -11,10 +11,8 @@ from workbench.components.context.conditions import RETRIEVED
 from workbench.core.errors import RunError
 from workbench.core.schemas import SCHEMAS
 from workbench.core.storage.result_store import ResultWriter
-from workbench.measures.attribution.chunk_faults import chunk_faults
-from workbench.measures.attribution.delivered_context import context_rows, context_tokens, query_details
-from workbench.measures.attribution.evidence_causes import context_cut, missed
-from workbench.measures.attribution.evidence_state import embedded_extent
+from workbench.measures.attribution.evidence_causes import context_cut, context_rows, context_tokens, missed, query_details
+from workbench.measures.attribution.evidence_state import chunk_faults, embedded_extent
 from workbench.runner.pipeline.configuration import Configuration
 from workbench.runner.pipeline.context import RunContext
 from workbench.runner.pipeline.stage import Identity, Inputs, Node, Stage, TableMakers

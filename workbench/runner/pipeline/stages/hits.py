@@ -16,7 +16,7 @@ from workbench.components.rewriting.base import TextRewriter
 from workbench.core.errors import RunError
 from workbench.core.schemas import SCHEMAS
 from workbench.core.storage.result_store import ResultWriter
-from workbench.measures.metrics.delivery import delivered_ends
+from workbench.measures.metrics.case import delivered_ends
 from workbench.runner.pipeline.configuration import Configuration
 from workbench.runner.pipeline.context import RunContext
 from workbench.runner.pipeline.search import corpus_of, original_queries, search_depth, searched_queries

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from workbench.measures.statistics.intervals import Interval
-from workbench.measures.statistics.judging.calibration import CalibrationValue
-from workbench.measures.statistics.judging.sampled import DrawnSample, corrected_for_judge, sampled_mean
+from workbench.measures.statistics.judge_calibration import CalibrationValue
+from workbench.measures.statistics.samples import DrawnSample, corrected_for_judge, sampled_mean
 
 
 def sample(stratum: list[int], weight: list[float], sizes: list[float], cluster: list[int] | None = None) -> DrawnSample:

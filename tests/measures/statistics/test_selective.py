@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from workbench.measures.statistics.answers import risk_coverage
+from workbench.measures.statistics.summary import risk_coverage
 
 
 def test_by_hand() -> None:

@@ -7,9 +7,9 @@ import numpy.typing as npt
 from scipy import stats
 
 from workbench.measures.metrics.coverage import Bools, Floats, Ints
-from workbench.measures.statistics.answers import losses
 from workbench.measures.statistics.clusters import Clusters
 from workbench.measures.statistics.effects import Effect
+from workbench.measures.statistics.summary import losses
 
 
 @dataclass(frozen=True)

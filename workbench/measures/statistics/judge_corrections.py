@@ -10,8 +10,7 @@ from workbench.core.errors import InputError
 from workbench.core.text.formatting import plural
 from workbench.measures.metrics.coverage import Bools, Floats, Ints
 from workbench.measures.statistics.clusters import FEWEST_FOR_INTERVAL, Clusters
-from workbench.measures.statistics.intervals import robust, t_quantile
-from workbench.measures.statistics.judging.limits import effective_number, mover_limits, rarer, shrunk_design
+from workbench.measures.statistics.intervals import effective_number, mover_limits, rarer, robust, shrunk_design, t_quantile
 
 # With fewer labels the intervals of corrections contain the truth too rarely.
 FEWEST_LABELS = 50

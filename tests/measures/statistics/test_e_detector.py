@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from workbench.measures.statistics.sequential import SHARES, change_estimate, first_alarm, lower_bound, masses
+from workbench.measures.statistics.change_points import SHARES, change_estimate, first_alarm, lower_bound, masses
 
 
 def slow_detector(values, limit, weights, threshold):

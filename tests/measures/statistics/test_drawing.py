@@ -1,6 +1,6 @@
 """Items are drawn on the same questions, at random, and with enough of each verdict class."""
 
-from workbench.measures.statistics.judging.drawing import DrawableItem, draw, shuffled
+from workbench.measures.statistics.samples import DrawableItem, draw, shuffled
 
 
 def items(name, questions=200, claims=3, bad=10):

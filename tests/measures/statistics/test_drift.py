@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from workbench.measures.statistics.sequential import drift_test
+from workbench.measures.statistics.change_points import drift_test
 
 
 def unit(vectors):

@@ -9,8 +9,7 @@ import scipy
 
 from workbench.measures.metrics.coverage import Bools, Floats, Ints
 from workbench.measures.statistics.clusters import FEWEST_FOR_INTERVAL
-from workbench.measures.statistics.intervals import ALPHA
-from workbench.measures.statistics.judging.limits import effective_number, independent_difference, rarer, share_limits, shrunk_design
+from workbench.measures.statistics.intervals import ALPHA, effective_number, independent_difference, rarer, share_limits, shrunk_design
 
 RESAMPLES = 2_000
 BINS = 5

@@ -11,9 +11,9 @@ from benchmarks.judge_correction import simulated
 from tests.measures.statistics.reference import wilson
 from workbench.core.errors import InputError
 from workbench.measures.statistics.clusters import Clusters
-from workbench.measures.statistics.judging.calibration import JudgedLabels, agreement, calibration
-from workbench.measures.statistics.judging.corrections import LabelledItems, corrected_difference, corrected_mean
-from workbench.measures.statistics.judging.limits import share_limits, shrunk_design
+from workbench.measures.statistics.intervals import share_limits, shrunk_design
+from workbench.measures.statistics.judge_calibration import JudgedLabels, agreement, calibration
+from workbench.measures.statistics.judge_corrections import LabelledItems, corrected_difference, corrected_mean
 
 
 def made(judged, label, documents=40):

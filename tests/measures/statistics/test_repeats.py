@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from workbench.measures.statistics.answers import repeat_variance
+from workbench.measures.statistics.summary import repeat_variance
 
 
 def test_by_hand() -> None:

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tests.measures.statistics.answers.loss_worlds import LossWorld, RefusingWorld
-from workbench.measures.statistics.answers import losses, mean_interval, mean_of_repeats
+from tests.measures.statistics.loss_worlds import LossWorld, RefusingWorld
 from workbench.measures.statistics.clusters import Clusters
 from workbench.measures.statistics.comparison import paired_difference
 from workbench.measures.statistics.effects import EffectReading
+from workbench.measures.statistics.summary import losses, mean_interval, mean_of_repeats
 
 QUESTIONS = 60
 CLUSTERS = Clusters.of(np.arange(QUESTIONS) // 3)

@@ -1,7 +1,7 @@
 import numpy as np
 import pandas as pd
 
-from workbench.measures.statistics.answers import pooled
+from workbench.measures.statistics.summary import pooled
 
 NAN = float("nan")
 
