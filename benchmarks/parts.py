@@ -65,8 +65,8 @@ PARTS = {
     "report": "execution/outputs.py publish_report",
     "  findings": "analysis/findings.py findings",
     "  slices": "analysis/standings.py slice_means",
-    "  figures": "render/svg.py inline_svg",
-    "  pairs": "retrieval/pairs.py compute",
+    "  figures": "render/html.py inline_svg",
+    "  pairs": "retrieval/questions.py compute_pairs",
     "  drill-down": "retrieval/questions.py drill",
     "  configurations one by one": "run/configurations.py render",
 }

@@ -11,8 +11,8 @@ import pytest
 
 from tests.answered_runs import Planted, answered
 from workbench.core.schemas import SCHEMAS
-from workbench.report.analysis.judging.judges import labelled_tasks
-from workbench.report.analysis.judging.labels import judged_items, lines_to_label
+from workbench.report.analysis.judges import labelled_tasks
+from workbench.report.analysis.labels import judged_items, lines_to_label
 from workbench.report.results.run_tables import RunTables
 
 SUFFICED = "retrieved", "gold"

@@ -11,9 +11,9 @@ import workbench as wb
 from workbench.core.errors import InputError, RunError
 from workbench.report.analysis.findings import findings
 from workbench.report.analysis.pairwise import contrast, meanings
-from workbench.report.topics.retrieval.answerable import separation_of
 from workbench.report.topics.retrieval.costs import costs_table
 from workbench.report.topics.retrieval.ranking import ranking_table
+from workbench.report.topics.retrieval.slices import separation_of
 from workbench.systems.callable.target import PythonTarget
 
 

@@ -14,7 +14,7 @@ from tests.loopback import closed_port
 from tests.reading_model import ReadingModel
 from workbench.cli.main import main
 from workbench.data.sources import GoldenSource
-from workbench.report.analysis.synthetic import SyntheticQuestions, shared_families, synthetic_questions
+from workbench.report.analysis.values import SyntheticQuestions, shared_families, synthetic_questions
 
 HANDBOOK = Path(__file__).parents[2] / "experiments" / "handbook" / "documents"
 DOCUMENTS = ("hr/students-and-apprentices.md", "legal/speaking-up.md", "support/customer-training-courses.md")

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from tests.labelled_runs import is_true, label_all, with_claims
 from workbench.cli.main import main
-from workbench.report.analysis.judging.judges import badge
+from workbench.report.analysis.judges import badge
 from workbench.report.results.run_tables import RunTables
 from workbench.report.topics.answers.calibration import disagreements
 

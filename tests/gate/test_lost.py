@@ -11,7 +11,7 @@ from workbench.core.records import Span
 from workbench.gate.baseline import Baseline, Differences, baseline_of
 from workbench.gate.losses import LabelledPlaces, LostLabel, RankedSpans, cause_of_loss, lost_questions
 from workbench.gate.rules import Subject
-from workbench.report.analysis.losses import QuestionLoss
+from workbench.report.analysis.causes import QuestionLoss
 from workbench.report.results.run_tables import RunTables
 from workbench.runner.execution.collect import collect
 from workbench.runner.execution.local import Outcome

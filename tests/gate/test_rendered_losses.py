@@ -11,12 +11,12 @@ from workbench.core.schemas import SCHEMAS
 from workbench.gate.baseline import baseline_of
 from workbench.gate.losses import lost_questions
 from workbench.gate.render import lost_lines, lost_markdown
+from workbench.report.analysis.causes import LOSS_CAUSES, QuestionLoss, lost_table
 from workbench.report.analysis.findings import findings
-from workbench.report.analysis.losses import LOSS_CAUSES, QuestionLoss, lost_table
 from workbench.report.model import Collapsible, Columns, Table
 from workbench.report.render.html import document_of, rendered
 from workbench.report.results.run_tables import RunTables
-from workbench.report.topics.run.broken import MOST_QUESTIONS, broken
+from workbench.report.topics.run.gate import MOST_QUESTIONS, broken
 
 LONG = "policies/2024/a-very-long-name-of-a-document-that-nobody-would-ever-type-by-hand/x"
 BAD = "<script>alert(1)</script> | `code` **bold** [link](x)\n# title\x1b[31m"

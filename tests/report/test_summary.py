@@ -20,7 +20,7 @@ from workbench.report.render.html import document_of
 from workbench.report.render.html import rendered as html_page
 from workbench.report.render.plain import summary_lines, summary_markdown
 from workbench.report.results.run_tables import RunTables
-from workbench.report.summary import answers
+from workbench.report.topics.registry import answers
 from workbench.report.views import ComparisonView
 from workbench.runner.execution.collect import collect
 from workbench.runner.execution.local import Outcome

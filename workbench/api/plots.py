@@ -10,7 +10,7 @@ from workbench.core.errors import InputError
 from workbench.core.text.formatting import meant, shortened
 from workbench.core.text.guessed_names import AdvisedNames
 from workbench.report.analysis.findings import Findings
-from workbench.report.analysis.frontier import COSTS, Cost
+from workbench.report.analysis.standings import COSTS, Cost
 from workbench.report.canvas import NAME_LENGTH, IntervalRow, means_drawing
 from workbench.report.cells import digits_for
 from workbench.report.model import Figure as FigureBlock
@@ -18,8 +18,8 @@ from workbench.report.model import Section
 from workbench.report.topics.answers.calibration import calibration_figure, calibrations
 from workbench.report.topics.answers.causes import answer_failures
 from workbench.report.topics.retrieval.costs import frontier_figure
-from workbench.report.topics.retrieval.differences import differences
-from workbench.report.topics.retrieval.tokens import curves
+from workbench.report.topics.retrieval.sizes import curves
+from workbench.report.topics.retrieval.verdict import differences
 from workbench.report.topics.run.configurations import lengths_figure
 
 if TYPE_CHECKING:

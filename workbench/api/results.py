@@ -21,13 +21,13 @@ from workbench.report.analysis.answer_values import answering
 from workbench.report.analysis.causes import answer_cause_meanings, cause_meanings, failed_answers, missed_evidence
 from workbench.report.analysis.decomposition import decomposition_table
 from workbench.report.analysis.findings import Findings, findings
-from workbench.report.analysis.judging.judges import has_judges
+from workbench.report.analysis.judges import has_judges
 from workbench.report.analysis.pairwise import between_runs
 from workbench.report.analysis.parts import parts_table
 from workbench.report.render.html import write_report
 from workbench.report.render.notebook import show
 from workbench.report.results.run_tables import RunTables
-from workbench.report.summary import answers
+from workbench.report.topics.registry import answers
 from workbench.report.topics.retrieval.ranking import ranking_table
 from workbench.report.views import AnswersView, ComparisonView, ConfigurationView, JudgeView
 

@@ -27,8 +27,8 @@ from workbench.data.draft import DatasetDraft
 from workbench.data.sources import Source
 from workbench.measures.metrics.expressions import computed_anew
 from workbench.measures.metrics.names import Metric, metrics_given
+from workbench.report.answer_sentences import cut_sentences
 from workbench.report.results.run_tables import RETRIEVED, RunTables
-from workbench.report.text.answers import cut_sentences
 from workbench.runner.execution.local import run_experiment
 from workbench.runner.execution.missing import incomplete_replies, missing_answers, missing_replies
 from workbench.runner.execution.outputs import write_outputs

@@ -179,7 +179,7 @@ def _update(run: "RunTables", more: "list[RunTables]", settings: "GateSettings",
     from workbench.core.text.formatting import plural
     from workbench.gate.baseline import baseline_of, write_baseline
     from workbench.gate.check import compared_subjects, gated_configuration
-    from workbench.report.text.sentences import unaccepted_drafts
+    from workbench.report.sentences import unaccepted_drafts
 
     if path.exists() and not path.is_file():
         raise InputError(f"--update-baseline {path} is not a file", "name a file, such as baselines/NAME.json")

@@ -139,7 +139,7 @@ def sample(folder: Path, labels: Path | None, task: str, number: int, each_class
     """
     from workbench.core.text.formatting import plural
     from workbench.measures.statistics.judge_corrections import FEWEST_LABELS
-    from workbench.report.analysis.judging.labels import lines_to_label
+    from workbench.report.analysis.labels import lines_to_label
     from workbench.report.results.judge_labels import LABELS_FILE, labels_of, merged, read_labels, write_labels
     from workbench.report.results.run_tables import RunTables
 
@@ -176,10 +176,9 @@ def calibrate(folder: Path, labels: tuple[Path, ...], condition: str) -> None:
     needs 50 labels of each configuration. Labels of other runs measure the judge but correct nothing.
     """
     from workbench.core.text.formatting import listed, plural
-    from workbench.report.analysis.judging.judges import labelled_tasks
+    from workbench.report.analysis.judges import labelled_tasks
     from workbench.report.render.html import write_report
-    from workbench.report.results.calibration_files import write_calibration
-    from workbench.report.results.judge_labels import LABELS_FILE, read_labels
+    from workbench.report.results.judge_labels import LABELS_FILE, read_labels, write_calibration
     from workbench.report.results.run_tables import RunTables
 
     lines = [line for path in labels or (folder / LABELS_FILE,) for line in read_labels(path)]

@@ -57,7 +57,7 @@ def sweep(experiment: ExperimentArguments, screening: bool, screen_queries: int 
     Results already in the store are reused, so an interrupted sweep resumes where it stopped.
     """
     from workbench.core.text.progress import notice_line, reporting, sweep_progress
-    from workbench.report.text.sentences import screened_lines
+    from workbench.report.sentences import screened_lines
     from workbench.runner.execution.local import FILES, on_workers, run_experiment
     from workbench.runner.execution.outputs import publish
     from workbench.runner.execution.screening import QUERIES, screen

@@ -26,11 +26,11 @@ from workbench.gate.losses import lost_questions
 from workbench.gate.rules import EXIT_CODES, BaselineComparison, BaselineKind, GateSettings, RuleResult, Subject, outcome_of
 from workbench.measures.statistics.comparison import holm
 from workbench.measures.statistics.gates import ALARM, Decision
-from workbench.report.analysis.losses import QuestionLoss
-from workbench.report.analysis.synthetic import unaccepted
-from workbench.report.results.commit import commit
+from workbench.report.analysis.causes import QuestionLoss
+from workbench.report.analysis.values import unaccepted
+from workbench.report.results.run_manifest import commit
 from workbench.report.results.run_tables import RunTables
-from workbench.report.text.sentences import unaccepted_drafts
+from workbench.report.sentences import unaccepted_drafts
 
 _NAMED = 5
 

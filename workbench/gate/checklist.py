@@ -18,10 +18,10 @@ from workbench.gate.checklist_points import Audit, Checklist, ChecklistPoint, Me
 from workbench.gate.rules import GateSettings
 from workbench.measures.metrics.registry import METRICS
 from workbench.report.analysis.causes import cause_meanings, missed_evidence
-from workbench.report.analysis.judging.judges import JudgeTrust, judge_trust
-from workbench.report.analysis.synthetic import unaccepted
+from workbench.report.analysis.judges import JudgeTrust, judge_trust
+from workbench.report.analysis.values import unaccepted
 from workbench.report.results.run_tables import RunTables
-from workbench.report.text.sentences import unaccepted_drafts
+from workbench.report.sentences import unaccepted_drafts
 
 FEWEST_QUESTIONS = 50
 RETRIEVAL_LIMIT = 0.7

@@ -26,7 +26,7 @@ from workbench.measures.statistics.gates import (
     paired_test,
     second_stage,
 )
-from workbench.report.analysis.judging.labels import METRICS_OF
+from workbench.report.analysis.labels import METRICS_OF
 from workbench.report.results.run_tables import RunTables
 
 # False alarms of the plain rule with a tolerance of 5 %, if a tenth of the questions change at random (docs/statistics.md).

@@ -11,7 +11,7 @@ from workbench.core.text.formatting import interval, listed, meant, number, plur
 from workbench.gate.gated import GatedConfiguration
 from workbench.gate.rules import Floor, GateSettings, RetrievalTest, RuleResult, Subject
 from workbench.measures.statistics.gates import Decision, FloorTest, floor_test
-from workbench.report.analysis.judging.labels import METRICS_OF
+from workbench.report.analysis.labels import METRICS_OF
 
 _ROUNDING = 1e-9
 _DIGITS = 3

@@ -18,7 +18,7 @@ from workbench.gate.rules import Subject
 from workbench.measures.attribution.causes import CAUSES, EVIDENCE_CAUSES
 from workbench.measures.metrics.names import Metric
 from workbench.report.analysis.answer_values import answer_score
-from workbench.report.analysis.losses import HitRow, QuestionLoss
+from workbench.report.analysis.causes import HitRow, QuestionLoss
 from workbench.report.analysis.passages import passage_of, text_of
 from workbench.report.results.run_tables import RETRIEVED, RunTables
 

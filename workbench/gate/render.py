@@ -18,13 +18,13 @@ from workbench.core.text.printable import printable, printable_line
 from workbench.gate.check import GateReport
 from workbench.gate.rules import RuleResult
 from workbench.measures.statistics.gates import Decision
-from workbench.report.analysis.losses import HitRow, QuestionLoss, lost_table
+from workbench.report.analysis.causes import HitRow, QuestionLoss, lost_table
 from workbench.report.cells import table_lines
 from workbench.report.model import Table
 from workbench.report.render.html import write_report
 from workbench.report.render.plain import escaped, markdown
 from workbench.report.results.run_tables import MANIFEST, RunTables, write_table
-from workbench.report.topics.run.broken import causes_table, lost_sentence, short_table
+from workbench.report.topics.run.gate import causes_table, lost_sentence, short_table
 
 _WORDS = {Decision.PASS: "pass", Decision.FAIL: "FAIL", Decision.UNDECIDED: "undecided"}
 _MARKS = {Decision.PASS: "✅ pass", Decision.FAIL: "❌ fail", Decision.UNDECIDED: "⚠️ undecided"}

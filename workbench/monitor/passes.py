@@ -31,7 +31,6 @@ from workbench.llm.session import CallResources
 from workbench.measures.metrics.coverage import Bools
 from workbench.measures.statistics.clusters import FEWEST_FOR_INTERVAL
 from workbench.measures.statistics.samples import FEWEST_SCORES
-from workbench.monitor.alerts.channels import append_alert, prometheus
 from workbench.monitor.alerts.detect import DetectedAlerts, detect
 from workbench.monitor.alerts.signals import COLUMNS as SIGNALS
 from workbench.monitor.alerts.signals import ordered, signals, version_changes, version_names

@@ -22,8 +22,7 @@ from workbench.report.canvas import ACCENT, FAINT, INK, MUTED, POINTS, WARNING, 
 from workbench.report.cells import key_of, p_cell, text, words
 from workbench.report.model import Cell, Column, Figure, Headline, Lines, Prose, Report, Row, Section, Summary, Table
 from workbench.report.render.notebook import Record, Shown, show
-from workbench.report.results.history import changes, history_path, read_history
-from workbench.report.results.question_scores import read_scores, scores_path
+from workbench.report.results.history import changes, history_path, read_history, read_scores, scores_path
 from workbench.report.results.run_tables import RETRIEVED
 
 if TYPE_CHECKING:
@@ -161,7 +160,7 @@ class RunDifference(NamedTuple):
 def run_differences(runs: pd.DataFrame, scores: Mapping[str, pd.DataFrame]) -> list[RunDifference]:
     """Compare each run whose result differs from the run before, oldest first.
 
-    `runs` is a table of `results.history.changes`, `scores` contains the sets of `results.question_scores.read_scores`. p is not corrected
+    `runs` is a table of `results.history.changes`, `scores` contains the sets of `results.history.read_scores`. p is not corrected
     for the number of runs.
     """
     rows = runs.to_dict("records")

@@ -13,24 +13,21 @@ from workbench.report.analysis.answer_values import answer_score, answering, con
 from workbench.report.analysis.causes import failures_of
 from workbench.report.analysis.decomposition import decomposition_of
 from workbench.report.analysis.findings import Findings, findings
-from workbench.report.analysis.judging.judges import judge_trust
+from workbench.report.analysis.judges import judge_trust
 from workbench.report.analysis.marked_answers import question_in_conditions
 from workbench.report.analysis.standings import Standing, standing_of
+from workbench.report.answer_sentences import detail_sentences, hold_answer
 from workbench.report.model import Block, Headline, Lines, Prose, Terms
 from workbench.report.render.notebook import Record, Shown, show
 from workbench.report.results.run_tables import RunTables
-from workbench.report.summary import answered, headline, opening
-from workbench.report.text.answers import detail_sentences, hold_answer
-from workbench.report.text.sentences import about_dataset, about_primary, drafts_lines, predicate, window_note
+from workbench.report.sentences import about_dataset, about_primary, drafts_lines, predicate, window_note
 from workbench.report.topics.answers.calibration import calibration_blocks, corrected_blocks, disagreement_blocks
-from workbench.report.topics.answers.claims import claim_blocks
 from workbench.report.topics.answers.conditions import condition_table, decomposition_table, losses_figure
-from workbench.report.topics.answers.examples import example_blocks, question_fold
+from workbench.report.topics.answers.examples import claim_blocks, example_blocks, question_fold
 from workbench.report.topics.answers.judges import offer_blocks, role_blocks
-from workbench.report.topics.registry import TOPICS
-from workbench.report.topics.retrieval.differences import differences
+from workbench.report.topics.registry import TOPICS, answered, headline, opening
 from workbench.report.topics.retrieval.ranking import failed
-from workbench.report.topics.retrieval.verdict import certainty, margin, more
+from workbench.report.topics.retrieval.verdict import certainty, differences, margin, more
 from workbench.report.topics.run.configurations import (
     faults_table,
     index_gap,

@@ -29,9 +29,9 @@ from workbench.gate.rules import Floor, GateSettings, Subject
 from workbench.llm.session import CallResources
 from workbench.measures.statistics.gates import Decision
 from workbench.report.analysis.answer_values import is_verbatim
-from workbench.report.analysis.synthetic import unaccepted
+from workbench.report.analysis.values import unaccepted
 from workbench.report.results.run_tables import RETRIEVED, RunTables
-from workbench.report.text.sentences import drafts_of, unaccepted_drafts
+from workbench.report.sentences import drafts_of, unaccepted_drafts
 from workbench.runner.pipeline.configuration import PipelineConfiguration
 from workbench.systems.asking import TargetReply, TargetRequest, replies_of
 from workbench.systems.base import Target, TargetResources

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from workbench.report.topics.retrieval.answerable import auroc_interval, separation_of
+from workbench.report.topics.retrieval.slices import auroc_interval, separation_of
 
 SCORES = np.array([0.9, 0.8, 0.7, 0.6, 0.4, 0.75, 0.5, 0.3, 0.2, 0.1])
 ANSWERABLE = np.array([True] * 5 + [False] * 5)

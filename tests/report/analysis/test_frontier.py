@@ -6,20 +6,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.report.analysis.frontier import (
+from workbench.report.analysis.standings import (
     COSTS,
     CURVE,
     DRIFT,
     CostedConfiguration,
     CostRange,
+    Mean,
     cheaper,
     frontier,
     passes_of,
     recall_curves,
     separated,
+    standings,
     undominated,
 )
-from workbench.report.analysis.standings import Mean, standings
 from workbench.report.results.run_tables import RunTables
 from workbench.runner.execution.collect import collect
 from workbench.runner.execution.local import Outcome

@@ -4,7 +4,7 @@ from typing import Any
 
 import pandas as pd
 
-from workbench.report.analysis.synthetic import SyntheticQuestions, models_by_role, shared_families, synthetic_questions
+from workbench.report.analysis.values import SyntheticQuestions, models_by_role, shared_families, synthetic_questions
 from workbench.report.results.run_tables import RunTables
 
 

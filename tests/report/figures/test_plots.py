@@ -9,9 +9,9 @@ from matplotlib.text import Text
 
 from workbench.measures.statistics.intervals import Interval
 from workbench.report.canvas import IntervalRow, canvas, means_drawing, spanned
-from workbench.report.render.svg import inline_svg
+from workbench.report.render.html import inline_svg
 from workbench.report.topics.retrieval.costs import Point, frontier_drawing
-from workbench.report.topics.retrieval.tokens import recall_drawing
+from workbench.report.topics.retrieval.sizes import recall_drawing
 from workbench.report.topics.run.configurations import lengths_drawing
 
 

@@ -13,7 +13,7 @@ import pytest
 from workbench.report.analysis.findings import findings
 from workbench.report.render.html import policy, write_report
 from workbench.report.results.run_tables import RunTables
-from workbench.report.summary import answers
+from workbench.report.topics.registry import answers
 from workbench.runner.execution.collect import collect
 
 

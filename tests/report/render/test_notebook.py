@@ -26,7 +26,7 @@ from workbench.report.model import (
     Terms,
 )
 from workbench.report.render.notebook import Html, Picture, picture, show
-from workbench.report.topics.retrieval.tokens import recall_drawing
+from workbench.report.topics.retrieval.sizes import recall_drawing
 
 ATTACK = '<script>window.x=1</script><a href="http://evil.example/">"'
 # What an untrusted notebook keeps of a page: JupyterLab's list of elements, without pictures.

@@ -1,7 +1,7 @@
 import re
 
 from workbench.report.canvas import ACCENT, MUTED, canvas
-from workbench.report.render.svg import inline_svg
+from workbench.report.render.html import inline_svg
 
 
 def drawn(name="one"):

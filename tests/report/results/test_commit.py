@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.report.results.commit import commit, marked_commit
+from workbench.report.results.run_manifest import commit, marked_commit
 
 Git = Callable[..., str]
 

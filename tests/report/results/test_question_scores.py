@@ -6,9 +6,17 @@ import pytest
 
 from workbench.core.errors import StoreError
 from workbench.report.analysis.values import per_query
-from workbench.report.results import question_scores
-from workbench.report.results.history import append, history_path, read_history
-from workbench.report.results.question_scores import SCHEMA, add_scores, primary_scores, read_scores, scores_path
+from workbench.report.results import history
+from workbench.report.results.history import (
+    SCORES_SCHEMA,
+    add_scores,
+    append,
+    history_path,
+    primary_scores,
+    read_history,
+    read_scores,
+    scores_path,
+)
 from workbench.report.results.run_tables import RunTables
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -51,7 +59,7 @@ def test_scores_that_differ_have_another_name(run):
 
 
 def test_beyond_the_bound_the_sets_used_longest_ago_are_dropped(tmp_path, monkeypatch):
-    monkeypatch.setattr(question_scores, "MOST_SCORES", 30)
+    monkeypatch.setattr(history, "MOST_SCORES", 30)
     path, used = scores_path(tmp_path), []
     for name in ("a", "b", "a", "c", "d"):
         add_scores(path, sets(name), pd.Series(used, dtype=object))
@@ -89,4 +97,4 @@ def test_a_score_takes_little_room(tmp_path):
         made |= {f"{number}": sets(f"{number}", queries=count)[f"{number}"].assign(value=values)}
     add_scores(scores_path(tmp_path), made, pd.Series(dtype=object))
     assert scores_path(tmp_path).stat().st_size / (40 * count) < 3
-    assert SCHEMA.names == ["scores", "query_id", "cluster", "documents", "value"]
+    assert SCORES_SCHEMA.names == ["scores", "query_id", "cluster", "documents", "value"]

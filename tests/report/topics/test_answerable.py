@@ -7,7 +7,7 @@ from workbench.core.text.formatting import number
 from workbench.report.analysis.findings import findings
 from workbench.report.render.html import document_of, rendered
 from workbench.report.results.run_tables import RunTables
-from workbench.report.topics.retrieval.answerable import METRIC, answerable
+from workbench.report.topics.retrieval.slices import METRIC, answerable
 from workbench.report.views import ComparisonView
 from workbench.runner.execution.collect import collect
 from workbench.runner.execution.local import run_experiment

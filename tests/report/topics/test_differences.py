@@ -7,9 +7,8 @@ import pytest
 
 from workbench.report.analysis.findings import findings
 from workbench.report.model import Figure
-from workbench.report.topics.retrieval.differences import differences
 from workbench.report.topics.retrieval.ranking import ranking_table
-from workbench.report.topics.retrieval.verdict import certainty
+from workbench.report.topics.retrieval.verdict import certainty, differences
 from workbench.report.topics.run.configurations import faults
 
 SPREAD = np.random.default_rng(3)

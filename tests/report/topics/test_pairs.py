@@ -9,8 +9,8 @@ from tests.made_runs import Made
 from workbench.report.analysis.findings import findings
 from workbench.report.model import Collapsible, Section, Table
 from workbench.report.results.run_tables import RunTables
-from workbench.report.topics.retrieval.differences import differences
-from workbench.report.topics.retrieval.pairs import pairs
+from workbench.report.topics.retrieval.questions import pairs
+from workbench.report.topics.retrieval.verdict import differences
 
 N = 120
 # A baseline far behind, and configurations that differ by little and by much: some pairs differ before the correction only.

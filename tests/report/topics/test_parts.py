@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from workbench.report.analysis.findings import findings
-from workbench.report.analysis.frontier import CostRange
 from workbench.report.analysis.parts import Alternative, Contrasted
+from workbench.report.analysis.standings import CostRange
 from workbench.report.model import Figure, Table
 from workbench.report.render.html import document_of
 from workbench.report.render.plain import summary_lines

@@ -8,7 +8,6 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from workbench.report import summary
 from workbench.report.analysis.findings import Findings, findings
 from workbench.report.model import Prose
 from workbench.report.render import html, plain
@@ -86,13 +85,13 @@ def test_a_new_topic_is_in_all_views_without_another_edit(unanswered: RunTables,
         questions=(question(50, "A toy question?", lambda _: ("A toy answer.", "")),),
     )
     absent = replace(toy, name="absent", compute=lambda _: None)
-    for module in (html, plain, summary, importlib.import_module("workbench.report.views")):
+    for module in (html, plain, registry, importlib.import_module("workbench.report.views")):
         monkeypatch.setattr(module, "TOPICS", (*TOPICS, toy, absent))
     assert document_of(unanswered).sections[-1].blocks == [Prose("toy of 120")]
     assert summary_lines(unanswered)[-1] == "toy line 120"
     assert "\ntoy mark 120\n" in summary_markdown(unanswered)
     assert summary_markdown(unanswered).rstrip().endswith("**A toy question?** A toy answer.")
-    assert summary.answers(findings(unanswered))[-2].sentence == "A toy answer."
+    assert registry.answers(findings(unanswered))[-2].sentence == "A toy answer."
     view = ComparisonView(unanswered)
     assert "toy of 120" in view.toy().html
     assert "no toy" in view.absent().html

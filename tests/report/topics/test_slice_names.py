@@ -1,6 +1,6 @@
 import pytest
 
-from workbench.report.topics.retrieval.pairs import slice_name
+from workbench.report.topics.retrieval.questions import slice_name
 
 
 @pytest.mark.parametrize(

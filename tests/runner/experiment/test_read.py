@@ -6,8 +6,7 @@ import pytest
 
 from workbench.core.errors import ExperimentError
 from workbench.llm.models.files import MINILM, locate
-from workbench.report.results.history import history_path
-from workbench.report.results.question_scores import scores_path
+from workbench.report.results.history import history_path, scores_path
 from workbench.runner.experiment.read import experiment_of, read_experiment
 
 # Reads what asks most of a model's settings in a process that could load none.

@@ -13,7 +13,7 @@ from workbench.core.errors import InputError
 from workbench.core.text.display import table_html
 from workbench.core.text.formatting import listed, meant
 from workbench.people.labelling.answer_labelling import AnswerLabelling
-from workbench.report.analysis.judging.labels import METRICS_OF
+from workbench.report.analysis.labels import METRICS_OF
 from workbench.report.results.judge_labels import LABELS_FILE
 
 _SCRIPTS = (

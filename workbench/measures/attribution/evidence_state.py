@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from workbench.components.chunking.headers import outline
 
+from workbench.components.chunking.headers import outline
 from workbench.core.records import Dataset
 from workbench.llm.models.tokenizers import tokenise
 from workbench.measures.metrics.case import Case, slices

@@ -8,7 +8,7 @@ from filelock import FileLock, Timeout
 from workbench.core.errors import InputError, StoreError
 from workbench.core.text.formatting import plural
 from workbench.measures.statistics.samples import EACH_CLASS
-from workbench.report.analysis.judging.labels import lines_to_label
+from workbench.report.analysis.labels import lines_to_label
 from workbench.report.results.judge_labels import LabelLine, labels_of, merged, read_labels, write_labels
 from workbench.report.results.run_tables import RunTables
 

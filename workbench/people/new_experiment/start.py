@@ -24,7 +24,7 @@ from workbench.measures.statistics.pairs import expected_difference, expected_qu
 from workbench.people.new_experiment.documents import FolderConversion, Origins, convert_folder, read_origins, texts_of, write_origins
 from workbench.people.new_experiment.placeholders import MINUTES, placeholder_rows
 from workbench.people.new_experiment.proposal import Proposal, ProposedSetting, experiment_text, measure, propose
-from workbench.report.text.sentences import drafts_of
+from workbench.report.sentences import drafts_of
 from workbench.runner.experiment.json_schema import SCHEMA_FILE, schema_text
 from workbench.runner.experiment.read import ExperimentSpec, read_experiment
 

@@ -10,9 +10,8 @@ from workbench.measures.statistics.comparison import Bounds, Comparison, judged_
 from workbench.measures.statistics.screening import ScreenedConfiguration, Screening
 from workbench.measures.statistics.verdict import Reason, Verdict
 from workbench.report.analysis.causes import FailureSummary, faults_of
-from workbench.report.analysis.frontier import Cost, CostedConfiguration, cheaper, frontier
 from workbench.report.analysis.pairwise import Contrast, contrast
-from workbench.report.analysis.standings import Standing, Standings, standings, verdict_of
+from workbench.report.analysis.standings import Cost, CostedConfiguration, Standing, Standings, cheaper, frontier, standings, verdict_of
 from workbench.report.analysis.values import detail
 from workbench.report.results.run_tables import RunTables
 

@@ -16,8 +16,7 @@ from workbench.measures.statistics.comparison import paired_difference, paired_d
 from workbench.measures.statistics.effects import Effect, EffectReading, SideLevels, effects
 from workbench.measures.statistics.intervals import Interval
 from workbench.measures.statistics.pairs import total_loss
-from workbench.report.analysis.frontier import DRIFT, CostRange, timings_of
-from workbench.report.analysis.standings import value_bounds, verdict_of
+from workbench.report.analysis.standings import DRIFT, CostRange, timings_of, value_bounds, verdict_of
 from workbench.report.analysis.values import clusters, per_query
 from workbench.report.results.run_tables import RunTables
 

@@ -13,8 +13,7 @@ from workbench.core.fingerprint import fingerprint
 from workbench.core.text.display import CELL, FRAME, LINE, NUMBER, PARAGRAPH, TABLE, displayed
 from workbench.report.canvas import WIDTH_INCHES, own_style
 from workbench.report.model import Block, Columns, Figure, Section
-from workbench.report.render.html import environment
-from workbench.report.render.svg import sparkline
+from workbench.report.render.html import environment, sparkline
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing

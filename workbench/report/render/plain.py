@@ -5,8 +5,7 @@ import re
 from workbench.report.analysis.findings import findings
 from workbench.report.model import Block, Lines, Prose, Section, Summary, Table, Terms
 from workbench.report.results.run_tables import RunTables
-from workbench.report.summary import answered, headline, opening
-from workbench.report.topics.registry import TOPICS
+from workbench.report.topics.registry import TOPICS, answered, headline, opening
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#~&$])")
 

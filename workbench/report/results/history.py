@@ -1,7 +1,7 @@
 """The history of an outputs folder, to which every sweep appends its means and the fingerprints of their inputs.
 
 `<outputs>/history.parquet` is read, extended and atomically replaced under a lock, so concurrent sweeps
-lose nothing and a killed one leaves the old file intact. `results.question_scores` keeps the scores of single questions beside it.
+lose nothing and a killed one leaves the old file intact. `history_scores.parquet` beside it has the scores of single questions.
 """
 
 import json
@@ -18,9 +18,8 @@ from filelock import FileLock
 from workbench.core.errors import InputError, StoreError
 from workbench.core.files import store_errors, table_fault, write_atomically
 from workbench.core.fingerprint import fingerprint
-from workbench.report.results.commit import marked_commit
-from workbench.report.results.question_scores import add_scores, primary_scores, scores_path
-from workbench.report.results.run_tables import RETRIEVED, RunTables
+from workbench.report.results.run_manifest import marked_commit
+from workbench.report.results.run_tables import RETRIEVED, RunTables, retrieved_values
 
 FILE = "history.parquet"
 # A column for each input of a value, in the order of the pipeline.
@@ -40,6 +39,13 @@ SCHEMA = pa.schema(
 COLUMNS = tuple(SCHEMA.names)
 # Values are equal if they are to this number of decimals: metrics.parquet agrees with trec_eval to this precision.
 _DECIMALS = 9
+SCORES_FILE = "history_scores.parquet"
+SCORES_SCHEMA = pa.schema(
+    {"scores": pa.string(), "query_id": pa.string(), "cluster": pa.int64(), "documents": pa.string(), "value": pa.float64()}
+)
+# With 300 questions and 12 configurations, 277 runs that all differ.
+MOST_SCORES = 1_000_000
+_FIX = "run workbench doctor, which moves it away: the next sweep begins a new one"
 
 
 def history_path(outputs: Path) -> Path:
@@ -122,15 +128,71 @@ def _fingerprints(run: RunTables, configuration: str) -> dict[str, str | None]:
 
 
 def _read(path: Path) -> Any:
-    fix = "run workbench doctor, which moves it away: the next sweep begins a new one"
-    try:
-        table = pq.ParquetFile(path).read()
-    except (pa.ArrowException, OSError, EOFError) as error:
-        raise StoreError(f"the history {path} is corrupt ({table_fault(error)})", fix) from error
+    table = _table(path, f"the history {path} is", _FIX)
     for name in (STAGES, SCORES):
         if name not in table.schema.names and tuple(table.schema.names) == COLUMNS[: COLUMNS.index(name)]:
             # The file is older than the column.
             table = table.append_column(name, pa.nulls(table.num_rows, pa.string()))
     if not table.schema.equals(SCHEMA):
-        raise StoreError(f"{path} is not a history: its columns are {', '.join(table.schema.names)}", fix)
+        raise StoreError(f"{path} is not a history: its columns are {', '.join(table.schema.names)}", _FIX)
     return table
+
+
+def scores_path(outputs: Path) -> Path:
+    """The file with the scores of an outputs folder."""
+    return outputs / SCORES_FILE
+
+
+def primary_scores(run: RunTables) -> tuple[dict[str, str], dict[str, pd.DataFrame]]:
+    """Return the name of each configuration's set of primary scores, and the sets: query_id, cluster, documents, value (NaN if unscored)."""
+    names, sets = dict[str, str](), dict[str, pd.DataFrame]()
+    table = retrieved_values(run.queries[run.queries["metric"] == str(run.primary)])
+    questions = run.questions[["query_id", "cluster", "documents"]]
+    for configuration, rows in table.groupby("configuration"):
+        scores = questions.merge(rows[["query_id", "value"]], how="left", on="query_id")
+        names[str(configuration)] = name = fingerprint(scores.to_json(orient="values", double_precision=15))[:16]
+        sets[name] = scores.assign(scores=name)
+    return names, sets
+
+
+def add_scores(path: Path, sets: Mapping[str, pd.DataFrame], used: "pd.Series[str]") -> None:
+    """Add the sets that are not in the file yet. `used` names the sets of all runs, oldest first.
+
+    Errors: StoreError if the file is corrupt or cannot be written. The caller holds the lock of the history.
+    """
+    before = _read_sets(path)
+    known = set(before["scores"].unique().to_pylist())
+    added = [pa.Table.from_pandas(rows, SCORES_SCHEMA, preserve_index=False) for name, rows in sets.items() if name not in known]
+    if not added:
+        return
+    after = pa.concat_tables([before, *(table.replace_schema_metadata(None) for table in added)])
+    sizes = pd.Series(after["scores"].to_pandas()).value_counts()
+    newest_first = [*sets, *used.dropna().iloc[::-1]]
+    totals = sizes.reindex(list(dict.fromkeys(newest_first))).dropna().cumsum()
+    kept = totals.index[(totals <= MOST_SCORES) | totals.index.isin(list(sets))]
+    after = after.filter(pa.compute.is_in(after["scores"], pa.array(kept, pa.string())))
+    for killed in path.parent.glob(f".{path.name}.*.tmp"):
+        killed.unlink()
+    write_atomically(path, lambda aside: pq.write_table(after, aside, compression="zstd"))
+
+
+def read_scores(path: Path) -> dict[str, pd.DataFrame]:
+    """Read the sets by name, without any if the file does not exist. Errors: StoreError if it is corrupt."""
+    return {str(name): rows.reset_index(drop=True) for name, rows in _read_sets(path).to_pandas().groupby("scores", sort=False)}
+
+
+def _read_sets(path: Path) -> pa.Table:
+    if not path.exists():
+        return SCORES_SCHEMA.empty_table()
+    fix = f"{_FIX}, and earlier runs can no longer be compared by question"
+    table = _table(path, f"the history's scores {path} are", fix)
+    if not table.schema.equals(SCORES_SCHEMA):
+        raise StoreError(f"{path} does not contain a history's scores: its columns are {', '.join(table.schema.names)}", fix)
+    return table
+
+
+def _table(path: Path, what: str, fix: str) -> Any:
+    try:
+        return pq.ParquetFile(path).read()
+    except (pa.ArrowException, OSError, EOFError) as error:
+        raise StoreError(f"{what} corrupt ({table_fault(error)})", fix) from error

@@ -6,9 +6,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from workbench.core.errors import InputError
 from workbench.core.files import write_text
+from workbench.core.schemas import SCHEMAS
 from workbench.core.text.formatting import listed, meant
+from workbench.report.results.run_tables import write_table
 
 LABELS_FILE = "judge_labels.jsonl"
 LABELS_OF_CLAIMS, LABELS_OF_ANSWERS = ("supported", "contradicted", "absent"), ("yes", "no")
@@ -135,3 +139,17 @@ def _line(place: str, text: str) -> LabelLine:
     texts = {name: row.get(name, "") for name in _TEXTS if name != "id"} | {"label": label}
     drawn = {name: draw.get(name, 0) for name in ("seed", "number", "each_class")}
     return LabelLine(item_id=row["id"], **texts, passages=tuple(passages), **drawn, score=None if score is None else float(score))
+
+
+CALIBRATION_FILE = "calibration.json"
+
+
+def write_calibration(folder: Path, labels: pd.DataFrame, calibration: pd.DataFrame, corrected: pd.DataFrame) -> list[str]:
+    """Write `labels`, `calibration` and `corrected` as tables, and the last two also as calibration.json, each atomically. Return the files' names."""
+    tables = {"labels": labels, "calibration": calibration, "corrected": corrected}
+    for name, table in tables.items():
+        write_table(folder, SCHEMAS[name], SCHEMAS[name].conform(table))
+    # NaN becomes null.
+    parts = {name: json.loads(table.to_json(orient="records")) for name, table in (("calibration", calibration), ("corrected", corrected))}
+    write_text(folder / CALIBRATION_FILE, json.dumps(parts, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    return [CALIBRATION_FILE, *(f"{name}.parquet" for name in tables)]

@@ -28,7 +28,7 @@ from workbench.measures.metrics.inputs import Labels
 from workbench.measures.statistics.clusters import query_clusters, weighted
 from workbench.measures.statistics.summary import pooled, summarise
 from workbench.report.analysis.pairwise import comparisons_table
-from workbench.report.results.commit import commit
+from workbench.report.results.run_manifest import commit
 from workbench.report.results.run_tables import WHERE, RunTables
 from workbench.runner.execution.latency import QUESTIONS, ROUNDS
 from workbench.runner.execution.local import Outcome

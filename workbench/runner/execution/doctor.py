@@ -19,8 +19,7 @@ from workbench.core.storage.folder_check import Finding, FolderCheck, delete, le
 from workbench.core.storage.layout import INDEXES, LAYOUT, MARK, layout_of, mark_text, of_another_version
 from workbench.core.storage.stored_files import MANIFEST, entry_fault
 from workbench.core.storage.vector_cache import VECTORS
-from workbench.report.results.history import history_path, read_history
-from workbench.report.results.question_scores import read_scores, scores_path
+from workbench.report.results.history import history_path, read_history, read_scores, scores_path
 from workbench.runner.pipeline.context import Workspace
 
 

@@ -17,7 +17,7 @@ from workbench.core.text.printable import printable
 from workbench.core.text.progress import SweepProgress, current_sweep, reporting
 from workbench.measures.metrics.definition import EXPECTED
 from workbench.measures.metrics.names import Metric
-from workbench.report.analysis.frontier import CURVE
+from workbench.report.analysis.standings import CURVE
 from workbench.report.results.run_tables import RunMark, RunTables, run_mark
 from workbench.runner.execution.latency import LATENCIES, is_measured, latencies_of
 from workbench.runner.experiment.read import ExperimentSpec

@@ -26,9 +26,9 @@ from workbench.core.text.formatting import number, plural
 from workbench.data.formats.trec import NOT_SCORED, escaped
 from workbench.llm.models.tokenizers import Ints
 from workbench.measures.metrics.inputs import filled_ranks
+from workbench.report.answer_sentences import cut_sentences
 from workbench.report.results.history import append
 from workbench.report.results.run_tables import MANIFEST, RunTables, run_mark, write_table
-from workbench.report.text.answers import cut_sentences
 from workbench.runner.execution.collect import collect
 from workbench.runner.execution.local import Outcome, Say
 from workbench.runner.execution.missing import incomplete_replies, missing_answers, missing_judgements, missing_replies, mixed_models

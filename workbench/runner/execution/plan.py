@@ -19,7 +19,7 @@ from workbench.core.imported_functions import PERMISSION
 from workbench.core.storage.result_store import Store
 from workbench.core.text.display import table_html
 from workbench.core.text.formatting import aligned, approximate, capitalised, in_words, listed, plural
-from workbench.report.text.sentences import other_budgets, short_deliveries, whole_corpus
+from workbench.report.sentences import other_budgets, short_deliveries, whole_corpus
 from workbench.runner.execution.costs import CallBound, bounds_of, judging_bounds
 from workbench.runner.execution.latency import is_measured
 from workbench.runner.execution.local import context_of

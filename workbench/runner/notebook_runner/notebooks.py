@@ -24,11 +24,10 @@ from workbench.core.environment import usable_cores
 from workbench.core.errors import InputError, NotebookError, WorkbenchError
 from workbench.core.fingerprint import code_digest, file_digest, fingerprint
 from workbench.core.storage.result_store import ResultWriter, Store
-from workbench.report.analysis.judging.judges import has_judges
+from workbench.report.analysis.judges import has_judges
 from workbench.report.render.html import write_page
 from workbench.report.render.notebook import MIME
-from workbench.report.results.history import history_path
-from workbench.report.results.question_scores import scores_path
+from workbench.report.results.history import history_path, scores_path
 from workbench.report.results.run_tables import RunTables
 from workbench.report.trends import load_history
 from workbench.runner.notebook_runner.kernels import Kernels

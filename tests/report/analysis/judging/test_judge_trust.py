@@ -3,7 +3,7 @@
 import pytest
 
 from tests.judged_runs import Judged, judged
-from workbench.report.analysis.judging.judges import has_judges, judge_trust
+from workbench.report.analysis.judges import has_judges, judge_trust
 from workbench.report.topics.answers.calibration import calibration_blocks, calibrations, corrected_blocks, labelled_configurations
 
 

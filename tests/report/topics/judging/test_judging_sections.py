@@ -12,8 +12,7 @@ from workbench.report.analysis.findings import findings
 from workbench.report.model import Collapsible, Figure, Lines, Prose, Table, Terms
 from workbench.report.render.html import document_of, rendered
 from workbench.report.topics.answers.causes import answer_failures
-from workbench.report.topics.answers.claims import unsupported_claims
-from workbench.report.topics.answers.examples import answer_examples
+from workbench.report.topics.answers.examples import answer_examples, unsupported_claims
 from workbench.report.topics.answers.judges import CORRECTNESS_BY_OVERLAP, OVERLAP_ERROR, judges, warnings
 from workbench.report.topics.run.configurations import faults
 

@@ -15,8 +15,7 @@ from workbench.report.analysis.passages import Piece
 from workbench.report.cells import text, words
 from workbench.report.model import Block, Cell, Collapsible, Headline, Prose, Row, Table, Term, Terms
 from workbench.report.render.notebook import show
-from workbench.report.topics.answers.claims import claims_fold
-from workbench.report.topics.answers.examples import context_fold, outcome_text
+from workbench.report.topics.answers.examples import claims_fold, context_fold, outcome_text
 
 _CUT_SHOWN = 30
 _MOST_DOCUMENTS = 12

@@ -9,10 +9,10 @@ from workbench.measures.statistics.intervals import Interval
 from workbench.report.analysis.answer_values import VERBATIM, answering, answers_of, is_verbatim, question_share
 from workbench.report.analysis.decomposition import Decomposition, decomposition_of
 from workbench.report.analysis.findings import Findings
+from workbench.report.answer_sentences import PLACES
 from workbench.report.cells import UNKNOWN, count_cell, mean_cell, opened, text, words
 from workbench.report.model import Block, Cell, Column, Prose, Row, Table
 from workbench.report.results.run_tables import RunTables
-from workbench.report.text.answers import PLACES
 from workbench.report.topics.answers.conditions import loss_cell
 from workbench.report.topics.topic import Topic
 

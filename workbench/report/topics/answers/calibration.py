@@ -11,7 +11,7 @@ from workbench.components.judging.base import TASKS
 from workbench.core.errors import InputError
 from workbench.core.text.formatting import count, interval, listed, number, plural, share, signed
 from workbench.report.analysis.answer_values import condition_mean
-from workbench.report.analysis.judging.labels import judged_items
+from workbench.report.analysis.labels import judged_items
 from workbench.report.canvas import FAINT, LINES, MUTED, canvas, own_style
 from workbench.report.cells import UNKNOWN, count_cell, described, mean_cell, opened, text, value_cell, words
 from workbench.report.model import Block, Cell, Collapsible, Column, Figure, Prose, Row, Table

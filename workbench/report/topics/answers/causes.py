@@ -17,8 +17,8 @@ from workbench.report.analysis.causes import (
     unrefused_answers,
 )
 from workbench.report.analysis.findings import Findings
-from workbench.report.analysis.judging.judges import OVERLAP
-from workbench.report.analysis.judging.labels import judge_of
+from workbench.report.analysis.judges import OVERLAP
+from workbench.report.analysis.labels import judge_of
 from workbench.report.canvas import INK, LINES, MUTED, NAME_LENGTH, PAPER, POINTS, canvas, name_rows, own_style
 from workbench.report.cells import UNKNOWN, count_cell, described, key_of, opened, text, value_cell, words
 from workbench.report.model import Block, Cell, Collapsible, Column, Figure, Lines, Prose, Row, Table

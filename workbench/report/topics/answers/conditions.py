@@ -16,6 +16,15 @@ from workbench.report.analysis.answer_values import (
 )
 from workbench.report.analysis.decomposition import REMAINING, Decomposition, Loss, decomposition_of
 from workbench.report.analysis.findings import Findings
+from workbench.report.answer_sentences import (
+    MEANINGS,
+    QUESTION,
+    detail_sentences,
+    does_it_hold,
+    hold_answer,
+    missing_sentence,
+    score_sentences,
+)
 from workbench.report.canvas import IntervalRow, differences_drawing
 from workbench.report.cells import (
     NAME_LENGTH,
@@ -34,8 +43,7 @@ from workbench.report.cells import (
 )
 from workbench.report.model import Block, Cell, Collapsible, Column, Figure, Lines, Prose, Row, Table
 from workbench.report.results.run_tables import RunTables
-from workbench.report.text.answers import MEANINGS, QUESTION, detail_sentences, does_it_hold, hold_answer, missing_sentence, score_sentences
-from workbench.report.text.sentences import not_scored
+from workbench.report.sentences import not_scored
 from workbench.report.topics.answers.costs import cost_sentence
 from workbench.report.topics.topic import HeadQuestion, Topic
 

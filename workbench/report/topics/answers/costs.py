@@ -13,7 +13,7 @@ from workbench.report.analysis.answer_values import (
     repeated_values,
 )
 from workbench.report.analysis.findings import Findings
-from workbench.report.analysis.frontier import timings_of
+from workbench.report.analysis.standings import timings_of
 from workbench.report.cells import count_cell, opened, value_cell, words
 from workbench.report.model import Block, Cell, Column, Prose, Row, Table
 from workbench.report.results.run_tables import RunTables

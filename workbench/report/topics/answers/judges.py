@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from workbench.components.judging.measured import CONTRADICTIONS_FOUND, MEASURED
 from workbench.core.text.formatting import capitalised, count, listed, number, plural, share
 from workbench.report.analysis.findings import Findings
-from workbench.report.analysis.judging.judges import NOT_MEASURED, OVERLAP, JudgeTrust, judge_trust
-from workbench.report.analysis.judging.labels import judge_of
-from workbench.report.analysis.synthetic import ModelRole, SharedFamily, models_by_role, shared_families
+from workbench.report.analysis.judges import NOT_MEASURED, OVERLAP, JudgeTrust, judge_trust
+from workbench.report.analysis.labels import judge_of
+from workbench.report.analysis.values import ModelRole, SharedFamily, models_by_role, shared_families
 from workbench.report.cells import UNKNOWN, value_cell, words
 from workbench.report.model import Block, Cell, Column, Lines, Prose, Row, Table, Term, Terms
 from workbench.report.results.run_tables import RunTables
-from workbench.report.text.sentences import drafts_lines, folder_of
+from workbench.report.sentences import drafts_lines, folder_of
 from workbench.report.topics.answers.calibration import TASK_TEXTS, calibration_blocks, corrected_blocks
 from workbench.report.topics.topic import Topic
 

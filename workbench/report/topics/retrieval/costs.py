@@ -9,7 +9,7 @@ import numpy as np
 
 from workbench.core.text.formatting import amount, count, listed, plural, shortened
 from workbench.report.analysis.findings import Findings
-from workbench.report.analysis.frontier import COSTS, DRIFT, TIMES, Cost, CostedConfiguration, separated, timings_of
+from workbench.report.analysis.standings import COSTS, DRIFT, TIMES, Cost, CostedConfiguration, separated, timings_of
 from workbench.report.canvas import (
     ACCENT,
     FAINT,
@@ -28,7 +28,7 @@ from workbench.report.canvas import (
 )
 from workbench.report.cells import amount_cell, count_cell, described, key_of, value_cell, words
 from workbench.report.model import Block, Cell, Column, Columns, Figure, Row, Table
-from workbench.report.text.sentences import defined, time_text
+from workbench.report.sentences import defined, time_text
 from workbench.report.topics.topic import COMPARED, Topic, question
 
 if TYPE_CHECKING:

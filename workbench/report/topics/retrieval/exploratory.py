@@ -9,7 +9,7 @@ from workbench.report.analysis.findings import Findings
 from workbench.report.analysis.standings import difference
 from workbench.report.cells import count_cell, difference_cells, mean_cell, value_cell, words
 from workbench.report.model import Block, Cell, Column, Prose, Row, Table
-from workbench.report.text.sentences import context_sentence, first_chunks, not_scored
+from workbench.report.sentences import context_sentence, first_chunks, not_scored
 from workbench.report.topics.topic import COMPARED, Topic
 
 _OF_TEXT = ("spans", "hits", "chunks")

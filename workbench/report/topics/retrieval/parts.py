@@ -12,12 +12,12 @@ from workbench.core.text.formatting import listed, number, p_value, plural, shor
 from workbench.measures.statistics.effects import EffectReading
 from workbench.measures.statistics.intervals import ALPHA, THIS_CORPUS
 from workbench.report.analysis.findings import Findings
-from workbench.report.analysis.frontier import CostRange
 from workbench.report.analysis.parts import LATENCIES, NEIGHBOURS, NONE, Contrasted, PartEffect, alternatives, contrasts_of, parts
+from workbench.report.analysis.standings import CostRange
 from workbench.report.canvas import NAME_LENGTH, IntervalRow, differences_drawing
 from workbench.report.cells import count_cell, described, difference_cells, digits_for, gap_cell, key_of, p_cell, value_cell, words
 from workbench.report.model import Block, Cell, Collapsible, Column, Figure, Lines, Prose, Row, SummaryItem, Table
-from workbench.report.text.sentences import less_than_matters, too_few
+from workbench.report.sentences import less_than_matters, too_few
 from workbench.report.topics.retrieval.verdict import CONDITION, undone
 from workbench.report.topics.topic import COMPARED, HeadQuestion, Topic
 

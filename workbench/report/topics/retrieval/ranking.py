@@ -12,7 +12,7 @@ from workbench.report.analysis.standings import COVERAGE, Standing
 from workbench.report.analysis.values import unscored_reasons
 from workbench.report.cells import Scale, count_cell, gap_cell, mean_cell, p_cell, table_lines, value_cell, words
 from workbench.report.model import Block, Cell, Column, Prose, Row, Section, Table, Term, Terms
-from workbench.report.text.sentences import difference_text, screened_sentence, window_note
+from workbench.report.sentences import difference_text, screened_sentence, window_note
 from workbench.report.topics.retrieval.costs import OVERLAP, time_cell
 from workbench.report.topics.topic import COMPARED, Topic, same
 

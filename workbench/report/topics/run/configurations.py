@@ -14,15 +14,14 @@ from workbench.measures.metrics.coverage import Ints
 from workbench.report.analysis.answer_values import reasons_without
 from workbench.report.analysis.causes import cause_meanings, explains_text, faults_of
 from workbench.report.analysis.findings import Findings
-from workbench.report.analysis.frontier import passes_of, timings_of
 from workbench.report.analysis.passages import Piece, Stretch, against_delivered, marked, passage_of
-from workbench.report.analysis.standings import Standing
+from workbench.report.analysis.standings import Standing, passes_of, timings_of
 from workbench.report.analysis.values import detail, metadata, per_query, rewrites
 from workbench.report.canvas import ACCENT, PAPER, POINTS, WARNING, canvas, own_style
 from workbench.report.cells import count_cell, question_row, text, value_cell, words
 from workbench.report.model import Block, Cell, Collapsible, Column, Figure, Lines, Prose, Row, Table, Term, Terms
 from workbench.report.results.run_tables import RETRIEVED, WHERE, RunTables
-from workbench.report.text.sentences import folder_of, not_scored, time_text
+from workbench.report.sentences import folder_of, not_scored, time_text
 from workbench.report.topics.answers.causes import failing_answers
 from workbench.report.topics.topic import Topic, question
 

@@ -11,7 +11,7 @@ from workbench.report.analysis.findings import Findings
 from workbench.report.analysis.values import holding_half
 from workbench.report.cells import text, words
 from workbench.report.model import Block, Cell, Lines, Prose, Row, Section, Table, Term, Terms
-from workbench.report.text.sentences import about_dataset, about_primary, about_trust, folder_of, not_scored
+from workbench.report.sentences import about_dataset, about_primary, about_trust, folder_of, not_scored
 from workbench.report.topics.retrieval.parts import shows_parts
 from workbench.report.topics.topic import Topic, question, same
 

@@ -17,7 +17,7 @@ from workbench.core.text.formatting import aligned, interval, listed, number, pl
 from workbench.measures.metrics.coverage import Floats
 from workbench.measures.statistics.judge_calibration import Calibration, CalibrationValue, JudgedLabels, agreement, calibration
 from workbench.measures.statistics.judge_corrections import FEWEST_LABELS, TARGETS, LabelledItems, corrected_difference, corrected_mean
-from workbench.report.analysis.judging.labels import METRICS_OF, YES, LabelledRun, item_weights, judge_of, labelled_run
+from workbench.report.analysis.labels import METRICS_OF, YES, LabelledRun, item_weights, judge_of, labelled_run
 from workbench.report.analysis.values import clusters, places
 from workbench.report.results.judge_labels import LabelLine
 from workbench.report.results.run_tables import RunTables

@@ -12,9 +12,9 @@ from workbench.report.analysis.findings import findings
 from workbench.report.model import Figure
 from workbench.report.render.plain import summary_lines, summary_markdown
 from workbench.report.results.run_tables import RunTables
-from workbench.report.summary import headline, opening
-from workbench.report.text.sentences import beside_verdict, drafts_lines
-from workbench.report.topics.retrieval.differences import differences
+from workbench.report.sentences import beside_verdict, drafts_lines
+from workbench.report.topics.registry import headline, opening
+from workbench.report.topics.retrieval.verdict import differences
 
 PLACEHOLDER = '{"synthetic": true, "provenance": {"part": "placeholder"}}'
 DRAFT, ACCEPTED = '{"synthetic": true}', '{"synthetic": true, "accepted_by": "Ada"}'

@@ -1,5 +1,5 @@
 from workbench.report.results.run_tables import RunTables
-from workbench.report.text.sentences import about_trust
+from workbench.report.sentences import about_trust
 
 
 def test_a_report_names_code_and_pickled_weights_and_says_nothing_without_them() -> None:

@@ -11,9 +11,8 @@ from workbench.measures.statistics.intervals import Interval
 from workbench.measures.statistics.screening import ScreenedConfiguration, Screening
 from workbench.measures.statistics.verdict import Reason, Verdict
 from workbench.report.analysis.findings import Findings
-from workbench.report.analysis.frontier import CostKind, CostRange
-from workbench.report.analysis.standings import COVERAGE, Mean, Standing
-from workbench.report.analysis.synthetic import synthetic_questions
+from workbench.report.analysis.standings import COVERAGE, CostKind, CostRange, Mean, Standing
+from workbench.report.analysis.values import synthetic_questions
 from workbench.report.cells import digits_for
 from workbench.report.results.run_tables import RETRIEVED, RunTables
 

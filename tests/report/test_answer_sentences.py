@@ -14,12 +14,12 @@ from workbench.measures.statistics.effects import EffectReading
 from workbench.report.analysis.answer_values import VERBATIM, answering
 from workbench.report.analysis.decomposition import decomposition_of, decomposition_table
 from workbench.report.analysis.findings import findings
+from workbench.report.answer_sentences import QUESTION, cut_sentences, does_it_hold, loss_sentences
 from workbench.report.render.plain import summary_lines, summary_markdown
 from workbench.report.results.run_tables import RunTables
-from workbench.report.summary import answered as first_screen
-from workbench.report.text.answers import QUESTION, cut_sentences, does_it_hold, loss_sentences
 from workbench.report.topics.answers.conditions import conditions
 from workbench.report.topics.answers.costs import cost_sentence
+from workbench.report.topics.registry import answered as first_screen
 from workbench.runner.execution.collect import collect
 
 LOSING = {"gold": 0.9, "gold_distractors": 0.9, "retrieved": 0.4}

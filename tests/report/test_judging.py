@@ -10,7 +10,7 @@ from workbench.components.judging.measured import CONTRADICTIONS_FOUND
 from workbench.components.judging.measured import MEASURED as FIGURES
 from workbench.measures.attribution.causes import CAUSES
 from workbench.report.analysis.causes import CauseCount, FailureCauses
-from workbench.report.analysis.judging.judges import JudgeTrust
+from workbench.report.analysis.judges import JudgeTrust
 from workbench.report.topics.answers.causes import because, failure_sentence, mostly
 from workbench.report.topics.answers.judges import OVERLAP_ERROR, trust_sentence
 

@@ -21,7 +21,7 @@ from workbench.report.analysis.decomposition import REMAINING, Decomposition, Lo
 from workbench.report.analysis.findings import Findings
 from workbench.report.model import SummaryItem
 from workbench.report.results.run_tables import RunTables
-from workbench.report.text.sentences import too_few
+from workbench.report.sentences import too_few
 
 QUESTION = "Does the answer hold?"
 # What the generator reads in each condition.

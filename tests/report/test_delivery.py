@@ -3,7 +3,7 @@ from collections.abc import Callable
 import pytest
 
 from workbench.report.results.run_tables import RunTables
-from workbench.report.text.sentences import delivery_notes, other_budgets, short_deliveries, unfilled_budgets, whole_corpus
+from workbench.report.sentences import delivery_notes, other_budgets, short_deliveries, unfilled_budgets, whole_corpus
 from workbench.runner.execution.collect import collect
 from workbench.runner.execution.local import Outcome
 

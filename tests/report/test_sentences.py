@@ -6,7 +6,7 @@ import pytest
 from tests.made_runs import settings
 from workbench.report.render.plain import summary_lines
 from workbench.report.results.run_tables import RunTables
-from workbench.report.text.sentences import about_dataset
+from workbench.report.sentences import about_dataset
 from workbench.runner.execution.collect import collect
 from workbench.runner.execution.local import run_experiment
 from workbench.runner.experiment.read import experiment_of
