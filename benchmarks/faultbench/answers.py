@@ -9,7 +9,7 @@ from typing import Any
 from benchmarks.faultbench.attribution import labelled
 from benchmarks.faultbench.cases import NONE, PlantedCase
 from workbench.core.records import Dataset, Passage, Query
-from workbench.measures.attribution.answer_causes import AnswerFacts, MissedEvidence
+from workbench.measures.attribution.answer_causes import AnswerCause, AnswerFacts
 from workbench.measures.attribution.answer_text import answer_text, delivers, expected_answers, states
 
 # The causes of the faults of recorded answers. The last is a correct answer without a required part.
@@ -79,7 +79,7 @@ def _recorded(row: Mapping[str, Any], query: Query, texts: Mapping[str, str]) ->
     observed = AnswerFacts(
         answerable=answerable,
         refused=refused,
-        missed=() if complete else (MissedEvidence(_LOST),),
+        missed=() if complete else (AnswerCause(_LOST),),
         correct=row["correct"],
         claims=tuple((claim["claim"], claim["verdict"]) for claim in row["claims"]),
         expected_claims=frozenset(claim["claim"] for claim in row["claims"] if states(claim["claim"], expected)),

@@ -9,7 +9,7 @@ import pandas as pd
 from benchmarks.faultbench.cases import NONE, Observation, PlantedCase
 from workbench.core.errors import WorkbenchError
 from workbench.core.records import Dataset, Document, Passage, Span
-from workbench.measures.attribution.answer_causes import AnswerFacts, MissedEvidence, answer_cause
+from workbench.measures.attribution.answer_causes import AnswerCause, AnswerFacts, answer_cause
 from workbench.measures.attribution.answer_text import answer_text, delivers, delivers_part, expected_answers, states
 from workbench.measures.attribution.causes import OWN_CAUSES, earliest
 from workbench.measures.attribution.evidence_causes import missed_needs
@@ -69,7 +69,7 @@ def labelled(observation: Observation) -> AnswerFacts:
     )
 
 
-def missed_evidence(observation: Observation) -> tuple[MissedEvidence, ...]:
+def missed_evidence(observation: Observation) -> tuple[AnswerCause, ...]:
     """The evidence that is not in the context, each piece with its cause. None is missing if the context contains the expected answer."""
     passages, expected = observation.passages, expected_answers(observation.query)
     if delivers(passages, expected):
@@ -89,7 +89,7 @@ def missed_evidence(observation: Observation) -> tuple[MissedEvidence, ...]:
     misses = missed_needs(case, Cut(observation.k, observation.budget), extent)
     causes = zip(misses["cause"].tolist(), (observation.needs[need].alternatives for need in misses["need"].tolist()), strict=True)
     return tuple(
-        MissedEvidence(cause, f"{spans[0].doc_id}:{spans[0].start}-{spans[0].end}")
+        AnswerCause(cause, f"{spans[0].doc_id}:{spans[0].start}-{spans[0].end}")
         for cause, spans in causes
         if not any(delivers_part(passages, evidence, expected) for evidence in _evidence(observation, spans))
     )

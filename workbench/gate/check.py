@@ -9,16 +9,7 @@ import numpy as np
 
 from workbench.core.errors import InputError
 from workbench.core.text.formatting import listed, p_value, plural
-from workbench.gate.baseline import (
-    Baseline,
-    Differences,
-    changed_settings,
-    copied,
-    differences,
-    measured_by,
-    measurement,
-    read_baseline,
-)
+from workbench.gate.baseline import Baseline, Differences, changed_settings, copied, differences, measured_by, measurement, read_baseline
 from workbench.gate.comparisons import SecondRuns, baseline_result
 from workbench.gate.gated import GatedConfiguration, default_subjects, known_configuration, random_parts
 from workbench.gate.limits import floor_result, retrieval_results

@@ -42,12 +42,7 @@ def floor_result(own: GatedConfiguration, floor: Floor, settings: GateSettings) 
     if measure.proportion and not 0 <= floor.limit <= 1:
         raise InputError(f"{floor} cannot be met: {subject.metric} is between 0 and 1", "write a limit in this range")
     test = floor_test(
-        values,
-        own.clusters,
-        floor.limit,
-        inference=kind == "inference",
-        proportion=measure.proportion,
-        scale=own.scale(subject, values),
+        values, own.clusters, floor.limit, inference=kind == "inference", proportion=measure.proportion, scale=own.scale(subject, values)
     )
     corrected = corrected_mean(own, subject) if kind == "inference" else None
     if corrected is not None:

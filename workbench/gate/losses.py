@@ -135,11 +135,7 @@ class LostLabel(NamedTuple):
 
 
 def lost_questions(
-    run: RunTables,
-    configuration: str,
-    baseline: Baseline,
-    subjects: Sequence[Subject] = (),
-    changes: Differences | None = None,
+    run: RunTables, configuration: str, baseline: Baseline, subjects: Sequence[Subject] = (), changes: Differences | None = None
 ) -> list[QuestionLoss]:
     """List the losses of questions, worst first. Empty for a plain baseline.
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from workbench.components.judging.base import Verdict
-from workbench.measures.attribution.answer_causes import AnswerCause, AnswerFacts, MissedEvidence, answer_cause, failed
+from workbench.measures.attribution.answer_causes import AnswerCause, AnswerFacts, answer_cause, failed
 from workbench.measures.attribution.causes import CAUSE_NAMES
 
 SUPPORTED, CONTRADICTED, ABSENT, UNKNOWN = (
@@ -19,7 +19,7 @@ RIGHT = AnswerFacts(answerable=True, refused=False, correct=True, claims=(SUPPOR
 WRONG = replace(RIGHT, correct=False)
 REFUSED = AnswerFacts(answerable=True, refused=True, correct=False)
 UNANSWERABLE = AnswerFacts(answerable=False, refused=False)
-LATE, CUT = MissedEvidence("rank", "a:3-9"), MissedEvidence("boundary", "b:0-5")
+LATE, CUT = AnswerCause("rank", "a:3-9"), AnswerCause("boundary", "b:0-5")
 
 
 def named(seen: AnswerFacts) -> str:

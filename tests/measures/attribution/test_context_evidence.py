@@ -6,7 +6,7 @@ import pytest
 
 from workbench.components.context.question_labels import question_labels
 from workbench.core.records import Dataset, Document, Need, Passage, Qrel, Query, Span
-from workbench.measures.attribution.answer_causes import ContextEvidence, MissedEvidence
+from workbench.measures.attribution.answer_causes import AnswerCause, ContextEvidence
 from workbench.measures.attribution.evidence_state import EmbeddedExtent
 from workbench.measures.metrics.case import Case, Cut
 from workbench.measures.metrics.inputs import Labels, Retrieved
@@ -44,27 +44,27 @@ def test_a_complete_context_misses_nothing() -> None:
 
 
 def test_evidence_that_retrieval_does_not_deliver_has_its_cause() -> None:
-    assert evidence(1).missed(0, [FIRST], "retrieved") == (MissedEvidence("rank", "a:20-40"),)
-    assert evidence(1).missed(1, [FIRST], "retrieved") == (MissedEvidence("rank", "a:20-40"),)
+    assert evidence(1).missed(0, [FIRST], "retrieved") == (AnswerCause("rank", "a:20-40"),)
+    assert evidence(1).missed(1, [FIRST], "retrieved") == (AnswerCause("rank", "a:20-40"),)
 
 
 def test_evidence_that_retrieval_delivers_and_the_context_lacks_was_cut_by_its_budget() -> None:
-    assert evidence(2).missed(0, [FIRST], "retrieved") == (MissedEvidence("budget", "a:20-40"),)
+    assert evidence(2).missed(0, [FIRST], "retrieved") == (AnswerCause("budget", "a:20-40"),)
     # A passage that was cut within the evidence.
-    assert evidence(2).missed(1, [Passage("a", 20, 33, TEXT[20:33])], "retrieved") == (MissedEvidence("budget", "a:20-40"),)
+    assert evidence(2).missed(1, [Passage("a", 20, 33, TEXT[20:33])], "retrieved") == (AnswerCause("budget", "a:20-40"),)
 
 
 @pytest.mark.parametrize("k", [1, 2])
 def test_a_context_made_from_labels_lacks_evidence_only_for_its_budget_or_if_it_was_never_chunked(k: int) -> None:
-    assert evidence(k).missed(0, [FIRST], "gold") == (MissedEvidence("budget", "a:20-40"),)
-    assert evidence(k, CHUNKS[:1]).missed(0, [FIRST], "gold_distractors") == (MissedEvidence("not_indexed", "a:20-40"),)
+    assert evidence(k).missed(0, [FIRST], "gold") == (AnswerCause("budget", "a:20-40"),)
+    assert evidence(k, CHUNKS[:1]).missed(0, [FIRST], "gold_distractors") == (AnswerCause("not_indexed", "a:20-40"),)
 
 
 def test_without_evidence_any_relevant_document_is_enough() -> None:
     found = evidence(2)
     assert found.missed(2, [DOGS], "retrieved") == ()
-    assert found.missed(2, [FIRST], "retrieved") == (MissedEvidence("rank", "b"),)
-    assert found.missed(2, [FIRST], "gold") == (MissedEvidence("budget", "b"),)
+    assert found.missed(2, [FIRST], "retrieved") == (AnswerCause("rank", "b"),)
+    assert found.missed(2, [FIRST], "gold") == (AnswerCause("budget", "b"),)
 
 
 def test_without_labels_nobody_knows() -> None:

@@ -93,13 +93,13 @@ def test_unjudged_documents_count_0_and_1(make_labels, make_retrieved) -> None:
     labels = make_labels(["aaaa"] * 4, {"qrels": {0: 1, 1: 0}}, {"answerable": False})
     retrieved = make_retrieved([(doc, 0, 4) for doc in range(4)], [2, 1, 0, 3], [0, 1])
     case = Case(labels, retrieved, "exact")
-    precision = unjudged_values(case, Metric.parse("precision@2"))
-    assert (precision.low[0], precision.high[0]) == (0, 0.5)
-    assert np.isnan([precision.low[1], precision.high[1]]).all()
-    mrr = unjudged_values(case, Metric.parse("mrr@10"))
-    assert (mrr.low[0], mrr.high[0]) == (pytest.approx(1 / 3), 1)
-    recall = unjudged_values(case, Metric.parse("recall@2"))
-    assert (recall.low[0], recall.high[0]) == (0, 0.5)
+    low, high = unjudged_values(case, Metric.parse("precision@2"))
+    assert (low[0], high[0]) == (0, 0.5)
+    assert np.isnan([low[1], high[1]]).all()
+    low, high = unjudged_values(case, Metric.parse("mrr@10"))
+    assert (low[0], high[0]) == (pytest.approx(1 / 3), 1)
+    low, high = unjudged_values(case, Metric.parse("recall@2"))
+    assert (low[0], high[0]) == (0, 0.5)
 
 
 def test_metrics_of_chunks_are_refused(make_labels, make_retrieved) -> None:
@@ -111,8 +111,8 @@ def test_metrics_of_chunks_are_refused(make_labels, make_retrieved) -> None:
 def test_a_query_without_a_relevant_document_has_no_bounds_over_unjudged_ones(make_labels, make_retrieved) -> None:
     # Graded 1, the unjudged document would be its only relevant one.
     labels, retrieved = make_labels(["aaaa"] * 2, {"qrels": {0: 0}}), make_retrieved([(0, 0, 4), (1, 0, 4)], [1, 0])
-    bounds = unjudged_values(Case(labels, retrieved, "exact"), Metric.parse("recall@2"))
-    assert np.isnan([bounds.low[0], bounds.high[0]]).all()
+    low, high = unjudged_values(Case(labels, retrieved, "exact"), Metric.parse("recall@2"))
+    assert np.isnan([low[0], high[0]]).all()
 
 
 def test_no_metrics_are_an_empty_table_with_its_columns(labels, make_retrieved, chunks) -> None:

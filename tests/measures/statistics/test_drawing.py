@@ -16,25 +16,25 @@ def questions_of(ids):
 
 
 def test_configurations_get_the_same_questions_and_claims():
-    a, b = draw(items("a"), 60, 0), draw(items("b"), 60, 0)
-    assert [item_id[1:] for item_id in a.at_random] == [item_id[1:] for item_id in b.at_random]
-    assert len(set(questions_of(a.at_random))) == 60
+    (a, _), (b, _) = draw(items("a"), 60, 0), draw(items("b"), 60, 0)
+    assert [item_id[1:] for item_id in a] == [item_id[1:] for item_id in b]
+    assert len(set(questions_of(a))) == 60
 
 
 def test_rare_verdicts_are_drawn_beyond_the_number_until_there_are_enough():
-    found = draw(items("a", 400), 60, 0, 25)
-    bad = [question for question in questions_of((*found.at_random, *found.by_class)) if int(question) % 10 == 0]
+    at_random, by_class = draw(items("a", 400), 60, 0, 25)
+    bad = [question for question in questions_of((*at_random, *by_class)) if int(question) % 10 == 0]
     assert len(bad) == 25
-    assert not set(questions_of(found.at_random)) & set(questions_of(found.by_class))
+    assert not set(questions_of(at_random)) & set(questions_of(by_class))
 
 
 def test_a_larger_draw_contains_the_smaller_one():
     small, large = draw(items("a"), 60, 0), draw(items("a"), 100, 0)
-    assert {*small.at_random, *small.by_class} <= {*large.at_random, *large.by_class}
-    assert draw(items("a"), 60, 1).at_random != small.at_random
+    assert {*small[0], *small[1]} <= {*large[0], *large[1]}
+    assert draw(items("a"), 60, 1)[0] != small[0]
 
 
 def test_the_order_of_lines_does_not_tell_how_they_were_drawn():
-    found = draw(items("a", 400), 60, 0)
-    mixed = shuffled([*found.at_random, *found.by_class], 0)
-    assert set(mixed[: len(found.at_random)]) != set(found.at_random)
+    at_random, by_class = draw(items("a", 400), 60, 0)
+    mixed = shuffled([*at_random, *by_class], 0)
+    assert set(mixed[: len(at_random)]) != set(at_random)

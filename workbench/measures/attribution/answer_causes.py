@@ -31,8 +31,8 @@ _DENIED: dict[Verdict, str] = {"contradicted": "contradiction", "absent": "unsup
 
 
 @dataclass(frozen=True, slots=True)
-class MissedEvidence:
-    """A piece of evidence that is not in the context, `doc_id:start-end`, or a document, and the `cause` that keeps it out."""
+class AnswerCause:
+    """A cause, and what shows it: the text of a claim, evidence that is not in the context (`doc_id:start-end` or a document), or nothing."""
 
     cause: str
     evidence: str = ""
@@ -43,27 +43,19 @@ class AnswerFacts:
     """Everything that decides about the cause of one answer.
 
     `answerable` is False for a question without an answer, and in a condition that withholds its evidence: both require a refusal. `missed` is
-    the evidence that is not in the context, None if the question has no labels. `correct` and `relevant` (the answer is one to the question,
+    the evidence that is not in the context, each piece with the cause that keeps it out, None if the question has no labels. `correct` and `relevant` (the answer is one to the question,
     right or wrong) are None if nothing or nobody can say. `claims` are the claims with their verdicts, empty if the judge failed or gives none, and
     None if the answer was not split; `expected_claims` are those that state the expected answer. `text` is what needs no judge.
     """
 
     answerable: bool
     refused: bool
-    missed: tuple[MissedEvidence, ...] | None = ()
+    missed: tuple[AnswerCause, ...] | None = ()
     correct: bool | None = None
     claims: tuple[tuple[str, Verdict], ...] | None = ()
     relevant: bool | None = None
     text: AnswerText = field(default_factory=AnswerText)
     expected_claims: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerCause:
-    """A cause, and what shows it: the text of a claim, a piece of missed evidence, or nothing."""
-
-    cause: str
-    evidence: str = ""
 
 
 def failed(seen: AnswerFacts) -> bool:
@@ -86,7 +78,8 @@ def answer_cause(seen: AnswerFacts) -> AnswerCause | None:
     if not seen.answerable:
         return _of_unanswerable(seen)
     if seen.missed:
-        return _beside_right(seen) or _of_missed(seen.missed)
+        cause = earliest(each.cause for each in seen.missed)
+        return _beside_right(seen) or next(each for each in seen.missed if each.cause == cause)
     if seen.text.empty:
         return AnswerCause("empty")
     if _refuses(seen):
@@ -107,11 +100,6 @@ def _of_unanswerable(seen: AnswerFacts) -> AnswerCause:
         # It may correct what the question takes for granted, which would be right.
         return AnswerCause("unsure")
     return AnswerCause("unrefused", shown.evidence if shown and seen.refused else "")
-
-
-def _of_missed(missed: Sequence[MissedEvidence]) -> AnswerCause:
-    cause = earliest(each.cause for each in missed)
-    return AnswerCause(cause, next(each.evidence for each in missed if each.cause == cause))
 
 
 def _refuses(seen: AnswerFacts) -> bool:
@@ -183,7 +171,7 @@ class JudgedQuestion:
 
     answerable: bool
     refused: bool
-    missed: tuple[MissedEvidence, ...] | None
+    missed: tuple[AnswerCause, ...] | None
     judgements: AnswerJudgements
     claims: Sequence[str] = ()
     label: bool | None = None
@@ -251,7 +239,7 @@ class ContextEvidence:
             {(query, documents[doc].doc_id): cause for query, doc, cause in pairs},
         )
 
-    def missed(self, query: int, passages: Sequence[Passage], condition: str) -> tuple[MissedEvidence, ...] | None:
+    def missed(self, query: int, passages: Sequence[Passage], condition: str) -> tuple[AnswerCause, ...] | None:
         """List the evidence of a question that its context lacks. None if the question has no labels.
 
         Without evidence, any relevant document is enough. A context that contains the expected answer lacks nothing, and a piece of evidence
@@ -262,7 +250,7 @@ class ContextEvidence:
             return ()
         if labels.needs:
             return tuple(
-                MissedEvidence(_cause(self.needs.get((query, number), _NO_ROOM), condition), _place(need[0]))
+                AnswerCause(_cause(self.needs.get((query, number), _NO_ROOM), condition), _place(need[0]))
                 for number, need in enumerate(labels.needs)
                 if all(missing_characters(span, passages) and not delivers_part(passages, span, labels.answers) for span in need)
             )
@@ -271,7 +259,7 @@ class ContextEvidence:
         if labels.is_complete(passages):
             return ()
         causes = ((self.documents.get((query, doc_id), _NO_ROOM), doc_id) for doc_id in labels.relevant)
-        return tuple(MissedEvidence(_cause(cause, condition), doc_id) for cause, doc_id in causes)
+        return tuple(AnswerCause(_cause(cause, condition), doc_id) for cause, doc_id in causes)
 
 
 def _cause(retrieval: str, condition: str) -> str:

@@ -214,8 +214,8 @@ def query_details(case: Case, metric: Metric) -> pd.DataFrame:
     unknown = np.full(case.labels.queries, np.nan)
     columns = dict.fromkeys(("judged", "unjudged_low", "unjudged_high"), unknown)
     if metric.family == "documents" and metric.k is not None:
-        bounds = unjudged_values(case, metric)
-        columns = {"judged": judged(case, metric.cut).value, "unjudged_low": bounds.low, "unjudged_high": bounds.high}
+        low, high = unjudged_values(case, metric)
+        columns = {"judged": judged(case, metric.cut).value, "unjudged_low": low, "unjudged_high": high}
     return pd.DataFrame(columns | {each.name: values_of(case, each, NO_CUT)["value"].to_numpy(np.float64) for each in MARGIN_METRICS})
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple, get_args
+from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -101,15 +101,8 @@ class _States:
         return chosen
 
 
-class UnjudgedValues(NamedTuple):
-    """Values (q) of a metric if the unjudged documents of the first k are irrelevant (`low`) or relevant (`high`). NaN if unscored."""
-
-    low: Floats
-    high: Floats
-
-
-def unjudged_values(case: Case, metric: Metric) -> UnjudgedValues:
-    """Compute a document metric twice, with the configuration's unjudged documents in the first k graded 0 and graded 1.
+def unjudged_values(case: Case, metric: Metric) -> tuple[Floats, Floats]:
+    """Compute a document metric twice (q), with the configuration's unjudged documents in the first k graded 0 and graded 1. NaN if unscored.
 
     They bound `success`, `precision` and `mrr`. Metrics that divide by the number of relevant documents (`recall`, `map`, `ndcg`) count
     this configuration's own unjudged documents there, not those that only others retrieved. Metrics of other units raise an error.
@@ -126,4 +119,4 @@ def unjudged_values(case: Case, metric: Metric) -> UnjudgedValues:
     )
     cases = (case, Case(judged, case.retrieved, case.spans))
     low, high = (score(bound, metric)["value"].to_numpy(np.float64) for bound in cases)
-    return UnjudgedValues(low, np.where(np.isnan(low), np.nan, high))
+    return low, np.where(np.isnan(low), np.nan, high)

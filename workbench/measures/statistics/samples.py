@@ -1,6 +1,7 @@
 """Random samples of items: drawn for labelling, or judged, with intervals that carry the design of the sample and the errors of the judge."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -30,19 +31,12 @@ class DrawableItem:
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class DrawnItems:
-    """The ids of drawn items: those drawn `at_random`, and those added `by_class` at random among the items of a verdict class."""
-
-    at_random: tuple[str, ...]
-    by_class: tuple[str, ...]
-
-
-def draw(items: Sequence[DrawableItem], number: int, seed: int, each_class: int = EACH_CLASS) -> DrawnItems:
+def draw(items: Sequence[DrawableItem], number: int, seed: int, each_class: int = EACH_CLASS) -> tuple[list[str], list[str]]:
     """Draw one item of each of `number` random questions, then further questions until each verdict class has `each_class` items.
 
     Questions are ordered by a hash of their id and the seed, so that all configurations get the same questions as far as they have items for them. Of a
     question a repeat and then an item are drawn, so that each question counts equally. A further draw with a larger number contains this one.
+    Return the ids of the items of random questions, and of those added for a verdict class.
     """
     groups: dict[str, dict[int, list[DrawableItem]]] = {}
     for item in items:
@@ -53,16 +47,14 @@ def draw(items: Sequence[DrawableItem], number: int, seed: int, each_class: int 
         one[query_id] = min(repeats[group], key=lambda item: (_hash(seed, query_id, item.text), item.item_id))
     order = sorted(one, key=lambda query_id: _hash(seed, query_id))
     first, rest = order[:number], order[number:]
-    counts: dict[int, int] = {}
-    for query_id in first:
-        counts[one[query_id].verdict_class] = counts.get(one[query_id].verdict_class, 0) + 1
+    counts = Counter(one[query_id].verdict_class for query_id in first)
     added = []
     for query_id in rest:
         item = one[query_id]
-        if counts.get(item.verdict_class, 0) < each_class:
-            counts[item.verdict_class] = counts.get(item.verdict_class, 0) + 1
+        if counts[item.verdict_class] < each_class:
+            counts[item.verdict_class] += 1
             added.append(item.item_id)
-    return DrawnItems(tuple(one[query_id].item_id for query_id in first), tuple(added))
+    return [one[query_id].item_id for query_id in first], added
 
 
 def shuffled(item_ids: Sequence[str], seed: int) -> list[str]:

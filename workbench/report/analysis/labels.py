@@ -14,7 +14,7 @@ from workbench.core.memo import memoised
 from workbench.measures.metrics.coverage import Floats
 from workbench.measures.metrics.registry import METRICS
 from workbench.measures.statistics.judge_corrections import LabelledItems
-from workbench.measures.statistics.samples import EACH_CLASS, DrawableItem, DrawnItems, draw, shuffled
+from workbench.measures.statistics.samples import EACH_CLASS, DrawableItem, draw, shuffled
 from workbench.report.analysis.passages import text_of
 from workbench.report.analysis.values import clusters, places
 from workbench.report.results.judge_labels import LabelLine
@@ -93,7 +93,7 @@ def passages_shown(run: RunTables, condition: str) -> dict[tuple[str, int, str],
     return {key: tuple(map(text, json.loads(each))) for key, each in zip(keys, rows["passages"].tolist(), strict=True)}
 
 
-def drawn_items(items: pd.DataFrame, number: int, seed: int, each_class: int = EACH_CLASS) -> dict[str, DrawnItems]:
+def drawn_items(items: pd.DataFrame, number: int, seed: int, each_class: int = EACH_CLASS) -> dict[str, tuple[list[str], list[str]]]:
     """Draw items of each configuration, on the same questions as far as all have items for them."""
     drawn = {}
     for name, rows in items.groupby("configuration", sort=False):
@@ -108,7 +108,7 @@ def lines_to_label(run: RunTables, task: str, condition: str, number: int, seed:
     """Return the drawn items as lines of a file of labels, in random order."""
     items = judged_items(run, task, condition)
     drawn = drawn_items(items, number, seed, each_class)
-    chosen = shuffled([item_id for each in drawn.values() for item_id in (*each.at_random, *each.by_class)], seed)
+    chosen = shuffled([item_id for each in drawn.values() for items in each for item_id in items], seed)
     questions = run.questions.set_index("query_id")
     passages = passages_shown(run, condition) if task == "support" else {}
     rows = {str(row["item_id"]): row for row in items.to_dict("records")}
@@ -190,8 +190,8 @@ def labelled_run(run: RunTables, task: str, condition: str, lines: Sequence[Labe
     seeds = [line.seed for line in inside if line.number]
     number, each_class = max((line.number for line in inside), default=0), max((line.each_class for line in inside), default=0)
     draws = drawn_items(items, number, seeds[0], each_class).values() if seeds else ()
-    at_random = {item_id for draw in draws for item_id in draw.at_random}
-    drawn = at_random | {item_id for draw in draws for item_id in draw.by_class}
+    at_random = {item_id for first, _ in draws for item_id in first}
+    drawn = at_random | {item_id for _, added in draws for item_id in added}
     joined = items.assign(label=label, first=first, second=second)
     joined = joined.assign(at_random=joined["item_id"].isin(at_random), drawn=joined["item_id"].isin(drawn))
     return LabelledRun(run, task, condition, joined, tuple(line for line in own if line.item_id not in known))

@@ -6,12 +6,7 @@ from collections.abc import Sequence
 from workbench.components.context.conditions import RETRIEVED
 from workbench.core.text.formatting import count, listed, number, plural, spread
 from workbench.measures.statistics.summary import RepeatVariance, repeat_variance
-from workbench.report.analysis.answer_values import (
-    answer_score,
-    answering,
-    answers_of,
-    repeated_values,
-)
+from workbench.report.analysis.answer_values import answer_score, answering, answers_of, repeated_values
 from workbench.report.analysis.findings import Findings
 from workbench.report.analysis.standings import timings_of
 from workbench.report.cells import count_cell, opened, value_cell, words

@@ -373,12 +373,7 @@ def faults(findings: Findings) -> tuple[str, str]:
 
 
 cards = Topic(
-    "configurations",
-    "Configurations",
-    "Configurations",
-    compute,
-    render,
-    questions=(question(5, "What goes wrong most often?", faults),),
+    "configurations", "Configurations", "Configurations", compute, render, questions=(question(5, "What goes wrong most often?", faults),)
 )
 
 

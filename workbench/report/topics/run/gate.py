@@ -25,11 +25,7 @@ _READING = (
 _MOST = 5
 # The worst first.
 OUTCOMES = ("fail", "undecided", "pass")
-_SENTENCES = {
-    "fail": "fails.",
-    "undecided": "is undecided: no rule fails, but this run does not decide every rule.",
-    "pass": "passes.",
-}
+_SENTENCES = {"fail": "fails.", "undecided": "is undecided: no rule fails, but this run does not decide every rule.", "pass": "passes."}
 
 
 def compute(findings: Findings) -> list[dict[str, Any]] | None:
