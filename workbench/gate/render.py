@@ -108,11 +108,11 @@ def lost_lines(lost: Sequence[QuestionLoss], most: int = _LOSSES) -> list[str]:
     return [f"What broke: {lost_sentence(lost)}", *table_lines(replace(table, rows=rows))]
 
 
-def lost_markdown(lost: Sequence[QuestionLoss], most: int = _MARKDOWN_LOSSES) -> str:
+def lost_markdown(lost: Sequence[QuestionLoss]) -> str:
     """Write what the first questions lost as Markdown: a sentence, the causes, and a table. Empty for no loss."""
     if not lost:
         return ""
-    tables: tuple[Table, ...] = (causes_table(lost), short_table(lost, most))
+    tables: tuple[Table, ...] = (causes_table(lost), short_table(lost, _MARKDOWN_LOSSES))
     parts = [f"#### What broke\n\n{lost_sentence(lost).capitalize()}"]
     return "\n\n".join([*parts, *(part for table in tables for part in markdown(replace(table, caption="")))]) + "\n"
 

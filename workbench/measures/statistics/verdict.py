@@ -198,22 +198,21 @@ def verdict(
     baseline: str | None = None,
     higher_is_better: bool = True,
     smallest_difference: float = SMALLEST_DIFFERENCE,
-    seed: int = SEED,
 ) -> Verdict:
     """Judge configurations by name, from their values (q, NaN if unscored) for the same queries in `clusters` (q).
 
     The family is all pairs, or all against the `baseline` if given. Configurations without any score are left out. The caller
-    must leave out those that cannot be compared fairly. Equal inputs and seeds give equal verdicts.
+    must leave out those that cannot be compared fairly. Equal inputs give equal verdicts.
     """
     sign = 1.0 if higher_is_better else -1.0
     names, scores, observed = _scored(values, Clusters.of(clusters))
     scores = sign * scores
     pairs = all_pairs(scores, observed)
     family, every = _family(pairs, names, baseline), pairs.n > 0
-    tests = randomise(pairs, family, seed)
+    tests = randomise(pairs, family, SEED)
     indistinguishable = unrejected(tests, pairs)
     chosen = tuple(comparisons(pairs, tests, family, names, sign))
-    pairwise = chosen if baseline is None else tuple(comparisons(pairs, randomise(pairs, every, seed), every, names, sign))
+    pairwise = chosen if baseline is None else tuple(comparisons(pairs, randomise(pairs, every, SEED), every, names, sign))
     worse = {row.b if sign * row.difference.value > 0 else row.a for row in pairwise if row.p_adjusted <= ALPHA}
     ranking = np.argsort(-np.nanmean(observed.averaged(scores)[0], axis=1), kind="stable")
     best = [index for index in ranking.tolist() if index in indistinguishable]
@@ -230,7 +229,7 @@ def verdict(
         behind=tuple(names[index] for index in ranking if names[index] in worse and index not in best),
         winner=names[best[0]] if reason is None else None,
         reason=reason,
-        selected=corrected_first(scores, observed, names, seed, sign),
+        selected=corrected_first(scores, observed, names, SEED, sign),
         power=_power(pairs, ranking.tolist(), names, baseline, tests.level, smallest_difference),
         conditional=CONDITIONAL if pairs.conditional.any() else "",
         n=n,

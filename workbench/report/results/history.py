@@ -85,7 +85,7 @@ def read_history(path: Path) -> pd.DataFrame:
     return table
 
 
-def changes(history: pd.DataFrame, experiment: str, configuration: str, metric: str, condition: str = RETRIEVED) -> pd.DataFrame:
+def changes(history: pd.DataFrame, experiment: str, configuration: str, metric: str) -> pd.DataFrame:
     """Tabulate each run of a configuration in which the metric was scored, oldest first.
 
     Columns: run, time, commit, value, low, high, n, clusters, `scores` (the name of the set of scores by question, or None),
@@ -93,7 +93,7 @@ def changes(history: pd.DataFrame, experiment: str, configuration: str, metric: 
     differ from the run before, joined by ", "; empty for the first), `result` (a number, equal for runs with equal fingerprints and an
     equal value), `unexplained` (the value differs although no fingerprint does, so the code or the machine changed).
     """
-    selected = {"experiment": experiment, "configuration": configuration, "metric": metric, "condition": condition, "slice": "all"}
+    selected = {"experiment": experiment, "configuration": configuration, "metric": metric, "condition": RETRIEVED, "slice": "all"}
     wanted = (history[list(selected)] == pd.Series(selected)).all(axis="columns") & history["value"].notna()
     runs = history[wanted].reset_index(drop=True)
     further = pd.DataFrame([json.loads(text) for text in runs[STAGES].fillna("{}")], index=runs.index)
