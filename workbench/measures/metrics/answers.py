@@ -216,6 +216,7 @@ _overlap = partial(
     compares="words",
 )
 _refusal = partial(MetricDefinition, compute=refused, reads=("context", "answer"), formula="1 if refused, else 0", source=WORKBENCH)
+_citation = partial(MetricDefinition, reads=("context", "answer"), requires=(ANSWERABLE, EVIDENCE), source=WORKBENCH, usual=True)
 ANSWER_METRICS = (
     _overlap(
         "answer_recall",
@@ -250,25 +251,17 @@ ANSWER_METRICS = (
         usual=True,
         compares="meaning",
     ),
-    MetricDefinition(
+    _citation(
         "citation_precision",
         citation_precision,
-        reads=("context", "answer"),
-        requires=(ANSWERABLE, EVIDENCE),
         definition="share of the cited passages that overlap evidence by at least half of the shorter of the two",
         formula="cited passages with evidence / cited passages",
-        source=WORKBENCH,
-        usual=True,
     ),
-    MetricDefinition(
+    _citation(
         "citation_recall",
         citation_recall,
-        reads=("context", "answer"),
-        requires=(ANSWERABLE, EVIDENCE),
         definition="share of the pieces of evidence in the context that a cited passage has",
         formula="pieces of evidence with a cited passage / pieces of evidence in the context; 0 for a refusal",
-        source=WORKBENCH,
-        usual=True,
     ),
     MetricDefinition(
         "packing_recall",

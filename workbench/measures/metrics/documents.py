@@ -279,29 +279,18 @@ def answerable_auroc(top_scores: npt.ArrayLike, answerable: npt.ArrayLike) -> fl
     return float((below + not_above).sum() / 2 / (len(good) * len(bad)))
 
 
+_margin = partial(MetricDefinition, family="other", requires=(ANSWERABLE, RELEVANT), source=WORKBENCH, proportion=False, version=2)
 MARGIN_METRICS = (
-    MetricDefinition(
+    _margin(
         "margin",
         margin,
-        "other",
-        "none",
-        (ANSWERABLE, RELEVANT),
-        "score of the best relevant document minus that of the best other one",
-        "max s(relevant) − max s(other)",
-        WORKBENCH,
-        proportion=False,
-        version=2,
+        definition="score of the best relevant document minus that of the best other one",
+        formula="max s(relevant) − max s(other)",
     ),
-    MetricDefinition(
+    _margin(
         "margin_spread",
         margin_spread,
-        "other",
-        "none",
-        (ANSWERABLE, RELEVANT),
-        "the margin in standard deviations of the question's scores",
-        "margin / σ",
-        WORKBENCH,
-        proportion=False,
-        version=2,
+        definition="the margin in standard deviations of the question's scores",
+        formula="margin / σ",
     ),
 )

@@ -184,23 +184,20 @@ _of_answer = partial(
     source=RAGAS,
 )
 JUDGED_METRICS = (
-    MetricDefinition(
+    _of_answer(
         "faithfulness",
         partial(share_of_claims, verdict="supported"),
         aliases=("groundedness",),
-        reads=("context", "answer", "judgement"),
         requires=(VERDICTS, *_OF_CLAIMS),
         definition="share of the answer's claims that a passage of the context supports, by the judge `support`",
         formula="supported claims / claims",
-        source=RAGAS,
         usual=True,
         tasks=("support",),
         suite_test="faithfulness",
     ),
-    MetricDefinition(
+    _of_answer(
         "contradiction_rate",
         partial(share_of_claims, verdict="contradicted"),
-        reads=("context", "answer", "judgement"),
         requires=(CONTRADICTIONS, *_OF_CLAIMS),
         definition="share of the answer's claims that a passage of the context contradicts, by the judge `support`; lower is better",
         formula="contradicted claims / claims",
@@ -209,10 +206,9 @@ JUDGED_METRICS = (
         tasks=("support",),
         suite_test="faithfulness",
     ),
-    MetricDefinition(
+    _of_answer(
         "support_overlap",
         support_overlap,
-        reads=("context", "answer", "judgement"),
         requires=_OF_CLAIMS,
         definition="how much of the answer's claims the words, numbers and sentences of the context contain, whichever judge is set; "
         "a score without verdicts",
@@ -276,10 +272,9 @@ JUDGED_METRICS = (
         source="Zheng et al. 2023, Judging LLM-as-a-Judge",
         tasks=("rubric",),
     ),
-    MetricDefinition(
+    _of_answer(
         "end_to_end",
         end_to_end,
-        reads=("context", "answer", "judgement"),
         requires=IN_CONTEXT,
         definition="1 if the context has an expected document and no irrelevant passage, and the answer is faithful, relevant, correct and not too short, or if "
         "an unanswerable question is refused; without the test of faithfulness if the judge of claims is a score or the answer is copied",

@@ -222,26 +222,19 @@ def _least(case: Case, table: Slices, alternative: Ints, piece: Ints) -> Bools:
 
 _SMITH = "Smith and Troynikov 2024, Evaluating Chunking Strategies for Retrieval"
 _metric = partial(MetricDefinition, family="spans", cut="k or tokens", requires=(ANSWERABLE, EVIDENCE), source=_SMITH)
+_of_hits = partial(MetricDefinition, family="hits", cut="k", requires=(ANSWERABLE, RELEVANT), source="common in test code")
 TEXT_METRICS = (
-    MetricDefinition(
+    _of_hits(
         "hit_recall",
         hit_recall,
-        "hits",
-        "k",
-        (ANSWERABLE, RELEVANT),
-        "share of the relevant documents among those of the first k delivered chunks",
-        "relevant documents of the first k chunks / R",
-        "common in test code",
+        definition="share of the relevant documents among those of the first k delivered chunks",
+        formula="relevant documents of the first k chunks / R",
     ),
-    MetricDefinition(
+    _of_hits(
         "hit_precision",
         hit_precision,
-        "hits",
-        "k",
-        (ANSWERABLE, RELEVANT),
-        "share of the documents of the first k delivered chunks that are relevant",
-        "relevant documents of the first k chunks / their distinct documents",
-        "common in test code",
+        definition="share of the documents of the first k delivered chunks that are relevant",
+        formula="relevant documents of the first k chunks / their distinct documents",
         suite_test="context precision",
     ),
     MetricDefinition(
