@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,20 +16,6 @@ from workbench.report.results.run_tables import write_table
 
 LABELS_FILE = "judge_labels.jsonl"
 LABELS_OF_CLAIMS, LABELS_OF_ANSWERS = ("supported", "contradicted", "absent"), ("yes", "no")
-_TEXTS = (
-    "id",
-    "task",
-    "configuration",
-    "condition",
-    "query_id",
-    "question",
-    "answer",
-    "claim",
-    "expected",
-    "label",
-    "annotator",
-    "verdict",
-)
 
 
 def labels_of(task: str) -> tuple[str, ...]:
@@ -73,6 +59,10 @@ class LabelLine:
         ids = {"configuration": self.configuration, "condition": self.condition, "query_id": self.query_id, "id": self.item_id}
         whole: dict[str, Any] = shown | {"passages": list(self.passages)} | ids | {"draw": draw} | judged
         return json.dumps(whole, ensure_ascii=False)
+
+
+# The keys of a line that are texts.
+_TEXTS = ("id", *(each.name for each in fields(LabelLine) if each.type is str and each.name != "item_id"))
 
 
 def read_labels(path: Path) -> list[LabelLine]:
