@@ -23,9 +23,6 @@ from workbench.measures.statistics.samples import DrawnSample, corrected_for_jud
 from workbench.monitor.sampling import REFUSED
 from workbench.report.analysis.labels import YES
 from workbench.runner.pipeline.stages.judging import claims_of, judgement_requests, judgements_of, support_requests, unsupported
-from workbench.runner.pipeline.stages.judging.judged_stage import claims_of, judgements_of
-from workbench.runner.pipeline.stages.judging.judgements import judgement_requests
-from workbench.runner.pipeline.stages.judging.verdicts import support_requests, unsupported
 from workbench.systems.recorded.traces.otlp import hex_id
 from workbench.systems.recorded.traces.steps import EVALUATION, EVALUATION_ATTRIBUTES
 from workbench.systems.recorded.traces.tool_exports import nanoseconds
