@@ -112,7 +112,7 @@ _JUDGING = ("claims", "verdicts", "judgements")
 # The timings of what calls of a run cost, by the columns of their records.
 _ANSWERS_COST = {"tokens_answer_input": "input_tokens", "tokens_answer_output": "output_tokens", "cost_answers": "cost"}
 _JUDGES_COST = {"tokens_judge_input": "input_tokens", "tokens_judge_output": "output_tokens", "cost_judges": "cost"}
-_VERSIONS = ("chromadb", "sentence-transformers", "torch", "transformers", "openvino", "numpy", "ir-measures", "pytrec-eval-terrier")
+_VERSIONS = ("chromadb", "sentence-transformers", "torch", "transformers", "openvino", "numpy", "pytrec-eval-terrier")
 
 
 def metrics_table(results: StageResults) -> pd.DataFrame:
