@@ -1,6 +1,7 @@
 """Make many calls at once, within a budget, through the cache of calls."""
 
 import asyncio
+import hashlib
 import itertools
 import threading
 import time
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.core import batching
 from workbench.core.errors import InputError
+from workbench.core.files import store_errors
 from workbench.core.fingerprint import fingerprint
 from workbench.core.loop_thread import LoopThread
 from workbench.core.records import LostTries
@@ -22,9 +24,12 @@ from workbench.llm.replies.answers import answered
 from workbench.llm.tokens import count_of, most_prompt_tokens, most_tokens, name_of
 
 if TYPE_CHECKING:
-    from workbench.core.storage.call_cache import CallCache
-    from workbench.core.storage.key_locks import KeyLocks
+    from filelock import BaseFileLock
 
+    from workbench.core.storage.call_cache import CallCache
+
+# The files of locks. Calls of one file wait for each other, which is rare while a few hundred calls are in flight.
+_LOCK_FILES = 4_096
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.5
 
 
@@ -34,15 +39,9 @@ class CallClaims:
     Keys are claimed in blocks, shortly before their calls, so that other processes get their share. Without a cache, every key is claimed.
     """
 
-    _locks: "KeyLocks | None" = None
-
     def __init__(self, cache: "CallCache | None", block: int, longest_wait: float) -> None:
         self.cache, self._block, self._longest_wait = cache, block, longest_wait
-        if cache is not None:
-            from workbench.core.storage.key_locks import KeyLocks
-
-            self._locks = KeyLocks(cache.path.with_suffix(".locks"))
-        self._claimed: set[str] = set()
+        self._claimed: dict[str, BaseFileLock] = {}
 
     def open(self) -> AbstractContextManager[None]:
         """Keep the cache's file open, since closing it after each commit waits for the disk."""
@@ -59,9 +58,8 @@ class CallClaims:
 
     def release(self, key: str) -> None:
         """Free a key for other processes, once its value is in the cache or its call has failed."""
-        if self._locks is not None and key in self._claimed:
-            self._locks.unlock(key)
-            self._claimed.remove(key)
+        if lock := self._claimed.pop(key, None):
+            lock.release()
 
     def release_all(self) -> None:
         """Free the keys whose calls were not made."""
@@ -76,7 +74,7 @@ class CallClaims:
         elsewhere: list[str] = []
         for part in batching.blocks(len(keys), self._block):
             block = keys[part]
-            claimed = [key for key in block if self._try(key)]
+            claimed = [key for key in block if self.try_claim(key)]
             elsewhere += [key for key in block if key not in claimed]
             async for item in self._looked_up(claimed):
                 yield item
@@ -85,7 +83,7 @@ class CallClaims:
             found = await asyncio.to_thread(self.cached, elsewhere)
             late = time.monotonic() > deadline
             # A process that was stopped has its locks for ever: its calls are made again.
-            free = itertools.islice((key for key in elsewhere if key not in found and (late or self._try(key))), self._block)
+            free = itertools.islice((key for key in elsewhere if key not in found and (late or self.try_claim(key))), self._block)
             claimed = list(free)
             for key, value in found.items():
                 yield key, value
@@ -99,12 +97,23 @@ class CallClaims:
             elif elsewhere:
                 await asyncio.sleep(pause)
 
-    def _try(self, key: str) -> bool:
-        if self._locks is None:
+    def try_claim(self, key: str) -> bool:
+        """Claim a key without waiting. Return False if a call of this or another process has its lock."""
+        if self.cache is None:
             return True
-        if locked := self._locks.try_lock(key):
-            self._claimed.add(key)
-        return locked
+        from filelock import FileLock, Timeout
+
+        folder = self.cache.path.with_suffix(".claims")
+        number = int.from_bytes(hashlib.blake2b(key.encode("utf-8", "surrogatepass")).digest()[:2]) % _LOCK_FILES
+        with store_errors(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            lock = FileLock(folder / f"{number:03x}.lock", timeout=0, thread_local=False)
+            try:
+                lock.acquire()
+            except Timeout:
+                return False
+        self._claimed[key] = lock
+        return True
 
     async def _looked_up(self, claimed: Sequence[str]) -> AsyncIterator[tuple[str, Any]]:
         """Yield claimed keys with the values that were cached before they were locked, which frees them, or None."""
