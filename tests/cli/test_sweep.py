@@ -9,8 +9,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from tests.test_schemas import WRITTEN
 
+from tests.core.test_schemas import WRITTEN
 from workbench.cli.main import main
 from workbench.runner.execution.local import Outcome, run_experiment
 from workbench.runner.execution.outputs import write_outputs
