@@ -15,7 +15,7 @@ from workbench.report.topics.answers.causes import because, failure_sentence, mo
 from workbench.report.topics.answers.judges import OVERLAP_ERROR, trust_sentence
 
 CAUSE = {cause.name: cause for cause in CAUSES}
-MEASURED = Path(__file__).parents[3] / "benchmarks" / "results" / "judging.json"
+MEASURED = Path(__file__).parents[2] / "benchmarks" / "results" / "judging.json"
 
 
 def failures(counts, given=120, missing=0, configuration="none"):
