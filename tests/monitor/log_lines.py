@@ -11,7 +11,8 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from workbench.monitor.log import fields
-from workbench.monitor.log.fields import FIELDS, SCHEMA, LogField, record_batch
+from workbench.monitor.log.fields import FIELDS, LogField
+from workbench.monitor.log.log_table import SCHEMA, record_batch
 
 
 def question(number: int, **fields: Any) -> dict[str, Any]:

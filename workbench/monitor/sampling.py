@@ -283,7 +283,7 @@ def select(
     """Select up to `take` questions of a log, one of each group of near-duplicates, none of which the dataset has already.
 
     A pick adds its distance to the nearest golden question or earlier pick (1 - cosine), times 1 + its signals, times log(1 + questions that it stands for).
-    The next pick is the question that adds most. Rows are those of `sampling.outline`, evaluations those of `judging.judge`, of several judges if there are any.
+    The next pick is the question that adds most. Rows are those of `outline`, evaluations those of `judging.judge`, of several judges if there are any.
     """
     groups = _distinct(outlined, *_judged_ids(evaluations)).sort_values(["count", "text"], ascending=[False, True], kind="stable")
     signals = (groups[list(_SIGNALS)] > 0).sum(axis=1).sort_values(ascending=False, kind="stable")

@@ -16,8 +16,9 @@ from tests.monitor.log_lines import ROWS, known, line, question, write_segment
 from tests.planted_modules import plant_modules
 from workbench.core.errors import InputError
 from workbench.monitor.log import log_files, reading
-from workbench.monitor.log.fields import DERIVED, FIELDS, SCHEMA, row_fault
+from workbench.monitor.log.fields import FIELDS, row_fault
 from workbench.monitor.log.log_files import compact
+from workbench.monitor.log.log_table import DERIVED, SCHEMA
 from workbench.monitor.log.reading import LoggedQuestions
 
 HIT = {"doc_id": "d", "score": 0.5}

@@ -21,21 +21,8 @@ from workbench.core.files import sync, table_fault, write_atomically
 from workbench.core.text.formatting import count
 from workbench.core.text.printable import printable_line
 from workbench.data.files import readable
-from workbench.monitor.log.fields import (
-    DERIVED,
-    FEEDBACK,
-    FIELDS,
-    MAX_LINE_BYTES,
-    NAMES,
-    REQUIRED,
-    ROWS,
-    SCHEMA,
-    SOURCES,
-    fault,
-    faulty_rows,
-    missing_field,
-    record_batch,
-)
+from workbench.monitor.log.fields import FEEDBACK, FIELDS, MAX_LINE_BYTES, NAMES, REQUIRED, ROWS, fault, missing_field
+from workbench.monitor.log.log_table import DERIVED, SCHEMA, SOURCES, faulty_rows, record_batch
 
 # Of the lines of a batch. Every line counts as at least 256 bytes.
 BATCH_BYTES, _LEAST_BYTES, BATCH_ROWS, _BUFFER = 4_000_000, 256, 16_384, 1 << 18

@@ -19,8 +19,9 @@ from joblib.externals.loky import ProcessPoolExecutor
 
 from workbench.core.environment import modules_of_working_directory_ignored, usable_cores
 from workbench.core.errors import InputError
-from workbench.monitor.log.fields import FIELDS, SCHEMA, logged_row
+from workbench.monitor.log.fields import FIELDS
 from workbench.monitor.log.log_files import LogCounts, file_batches, log_files, note
+from workbench.monitor.log.log_table import SCHEMA, logged_row
 
 # Of feedback that waits for its question.
 MAX_FEEDBACK_BYTES = 250_000_000
@@ -52,7 +53,7 @@ class LoggedQuestions:
     def batches(self, columns: Sequence[str] = tuple(SCHEMA.names), ids: Collection[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Yield the questions, or those with some ids, file by file. Feedback that was logged later is part of its question.
 
-        `columns` are fields of a log, and those of `fields.DERIVED`. Lines that cannot have one of the ids are not parsed, and nothing of them is counted.
+        `columns` are fields of a log, and those of `log_table.DERIVED`. Lines that cannot have one of the ids are not parsed, and nothing of them is counted.
         """
         files, names = self._begin(columns)
         wanted, counts = _lines_of(ids), LogCounts()

@@ -29,7 +29,7 @@ def total(plan: Plan) -> CallBound:
 
 
 def piloted(asked: AskedSweep, **changes: Any) -> list[str]:
-    return [result.line for result in pilot(asked.experiment(**changes), asked.outputs, lambda _: None)]
+    return [line for line, _ in pilot(asked.experiment(**changes), asked.outputs, lambda _: None)]
 
 
 @pytest.mark.slow
