@@ -14,7 +14,7 @@ from scipy import special, stats
 
 from workbench.measures.metrics.coverage import Bools, Floats, Ints
 from workbench.measures.statistics.clusters import Clusters
-from workbench.measures.statistics.gates import ALARM, CONFIRM, Decision, PairedTest, Values, average, paired_test, second_stage
+from workbench.measures.statistics.decisions import ALARM, CONFIRM, Decision, PairedTest, Values, average, paired_test, second_stage
 
 BASE, TOLERANCE, DROP = 0.8, 0.05, 0.08
 COMMITS, BASELINE_RUNS = 50, 3

@@ -20,7 +20,7 @@ from workbench.gate.comparisons import SecondRuns
 from workbench.gate.render import annotation_lines, gate_junit, gate_lines, gate_markdown, gate_table
 from workbench.gate.rules import Floor, GateSettings, RetrievalTest, RuleResult, Subject, Tolerance
 from workbench.measures.metrics.names import Metric
-from workbench.measures.statistics.gates import Decision
+from workbench.measures.statistics.decisions import Decision
 from workbench.report.analysis.findings import findings
 from workbench.report.render.plain import escaped
 from workbench.report.results.run_tables import RunTables

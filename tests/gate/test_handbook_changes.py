@@ -17,7 +17,7 @@ from workbench.gate.baseline import baseline_of, write_baseline
 from workbench.gate.check import GateReport, check_gate
 from workbench.gate.comparisons import SecondRuns
 from workbench.gate.rules import GateSettings, Subject
-from workbench.measures.statistics.gates import Decision
+from workbench.measures.statistics.decisions import Decision
 from workbench.report.results.run_tables import RunTables
 from workbench.runner.execution.collect import collect
 from workbench.runner.execution.local import run_experiment

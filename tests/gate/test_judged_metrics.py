@@ -14,7 +14,7 @@ from workbench.core.text.formatting import number
 from workbench.gate.baseline import baseline_of, write_baseline
 from workbench.gate.check import check_gate
 from workbench.gate.rules import Floor, GateSettings, Subject
-from workbench.measures.statistics.gates import Decision
+from workbench.measures.statistics.decisions import Decision
 from workbench.report.results.run_tables import RunTables
 
 

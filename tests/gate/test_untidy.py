@@ -6,7 +6,7 @@ from workbench.core.errors import InputError
 from workbench.gate.check import GateReport
 from workbench.gate.render import annotation_lines, gate_json, gate_junit, gate_lines, gate_markdown, gate_table, write_unchecked
 from workbench.gate.rules import RuleResult
-from workbench.measures.statistics.gates import Decision
+from workbench.measures.statistics.decisions import Decision
 from workbench.report.analysis.causes import QuestionLoss
 
 ODD = 'a<script>|b`\n::error::x\x1b[31m 5% "q" & ]]>'

@@ -9,7 +9,7 @@ from scipy import stats
 
 from benchmarks.gate_error_rates import Rates, simulated, table, worlds
 from workbench.measures.statistics.comparison import holm
-from workbench.measures.statistics.gates import ALARM
+from workbench.measures.statistics.decisions import ALARM
 
 pytestmark = pytest.mark.soak
 REPETITIONS, HISTORIES = 400, 100

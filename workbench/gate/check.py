@@ -16,7 +16,7 @@ from workbench.gate.limits import floor_result, retrieval_results
 from workbench.gate.losses import lost_questions
 from workbench.gate.rules import EXIT_CODES, BaselineComparison, BaselineKind, GateSettings, RuleResult, Subject, outcome_of
 from workbench.measures.statistics.comparison import holm
-from workbench.measures.statistics.gates import ALARM, Decision
+from workbench.measures.statistics.decisions import ALARM, Decision
 from workbench.report.analysis.causes import QuestionLoss
 from workbench.report.analysis.values import unaccepted
 from workbench.report.results.run_manifest import commit

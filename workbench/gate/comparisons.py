@@ -14,7 +14,7 @@ from workbench.gate.gated import GatedConfiguration, question_values, random_par
 from workbench.gate.rules import BaselineKind, GateSettings, RuleResult, Subject
 from workbench.measures.metrics.names import Metric
 from workbench.measures.statistics.clusters import Clusters
-from workbench.measures.statistics.gates import (
+from workbench.measures.statistics.decisions import (
     ALARM,
     CONFIRM,
     FEWEST,

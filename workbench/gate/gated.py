@@ -14,7 +14,7 @@ from workbench.gate.rules import Subject
 from workbench.measures.metrics.coverage import Bools
 from workbench.measures.metrics.names import Metric
 from workbench.measures.statistics.clusters import Clusters
-from workbench.measures.statistics.gates import MetricScale, Values
+from workbench.measures.statistics.decisions import MetricScale, Values
 from workbench.report.analysis.answer_values import answer_score
 from workbench.report.analysis.values import clusters, slices
 from workbench.report.results.run_tables import RunTables

@@ -10,7 +10,7 @@ from workbench.core.errors import InputError
 from workbench.core.text.formatting import interval, listed, meant, number, plural
 from workbench.gate.gated import GatedConfiguration
 from workbench.gate.rules import Floor, GateSettings, RetrievalTest, RuleResult, Subject
-from workbench.measures.statistics.gates import Decision, FloorTest, floor_test
+from workbench.measures.statistics.decisions import Decision, FloorTest, floor_test
 from workbench.report.analysis.labels import METRICS_OF
 
 _ROUNDING = 1e-9

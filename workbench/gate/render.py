@@ -17,7 +17,7 @@ from workbench.core.text.formatting import aligned, plural, shortened
 from workbench.core.text.printable import printable, printable_line
 from workbench.gate.check import GateReport
 from workbench.gate.rules import RuleResult
-from workbench.measures.statistics.gates import Decision
+from workbench.measures.statistics.decisions import Decision
 from workbench.report.analysis.causes import HitRow, QuestionLoss, lost_table
 from workbench.report.cells import table_lines
 from workbench.report.model import Table

@@ -9,7 +9,7 @@ from typing import Literal
 
 from workbench.core.errors import InputError
 from workbench.measures.metrics.names import Metric
-from workbench.measures.statistics.gates import Decision
+from workbench.measures.statistics.decisions import Decision
 
 FloorKind = Literal["specification", "inference"]
 BaselineKind = Literal["baseline", "release"]

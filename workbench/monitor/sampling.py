@@ -16,13 +16,13 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from workbench.components.context.values import WORDS
 from workbench.components.embedding.base import Embedder
 from workbench.components.embedding.embed import embed
 from workbench.core.errors import InputError
 from workbench.core.fingerprint import fingerprint
 from workbench.core.records import PRODUCTION, SOURCE, Dataset, Query
 from workbench.core.storage.vector_cache import VectorCache, Vectors
+from workbench.core.text.dates_and_numbers import WORDS
 from workbench.core.text.display import excerpt
 from workbench.core.text.formatting import plural
 from workbench.core.text.words import folded, terms

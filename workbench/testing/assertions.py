@@ -27,7 +27,7 @@ from workbench.gate.gated import GatedConfiguration
 from workbench.gate.limits import floor_result
 from workbench.gate.rules import Floor, GateSettings, Subject
 from workbench.llm.session import CallResources
-from workbench.measures.statistics.gates import Decision
+from workbench.measures.statistics.decisions import Decision
 from workbench.report.analysis.answer_values import is_verbatim
 from workbench.report.analysis.values import unaccepted
 from workbench.report.results.run_tables import RETRIEVED, RunTables

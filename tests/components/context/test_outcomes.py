@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from workbench.components.context.planting import Planted, counterfactual_outcome, injection_outcome, outcome_of
-from workbench.components.context.values import numbers_in
+from workbench.core.text.dates_and_numbers import numbers_in
 
 HANDBOOK = Path(__file__).parents[3] / "experiments" / "handbook"
 DAYS = Planted("counterfactual", "before", 0, "number", "30", "45")

@@ -13,9 +13,9 @@ from workbench.components.context.conditions import COUNTERFACTUAL, INJECTION, P
 from workbench.components.context.context_packing import PackedContext, PromptTokens
 from workbench.components.context.contexts import ContextOutcome
 from workbench.components.context.question_labels import QuestionLabels
-from workbench.components.context.values import MONTHS, NumberInText, moments_in, numbers_in, opposite, polarity, without_moments
 from workbench.core.errors import InputError
 from workbench.core.records import Passage, Variant
+from workbench.core.text.dates_and_numbers import MONTHS, NumberInText, moments_in, numbers_in, opposite, polarity, without_moments
 from workbench.core.text.words import whole
 
 FAMILIES = PERTURBATIONS[INJECTION]

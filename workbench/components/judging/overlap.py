@@ -14,7 +14,6 @@ from pydantic import BeforeValidator, Field, SerializeAsAny
 from workbench.components.answering.base import AnswerResources
 from workbench.components.chunking.packing import Slice
 from workbench.components.chunking.sentences import quotable
-from workbench.components.context.values import numbers_in
 from workbench.components.embedding.base import Embedder
 from workbench.components.embedding.embed import embed
 from workbench.components.embedding.registry import EMBEDDERS
@@ -23,6 +22,7 @@ from workbench.components.judging.base import Judge, Judgement, JudgeRequest, Ta
 from workbench.core.errors import InputError
 from workbench.core.fingerprint import fingerprint
 from workbench.core.storage.vector_cache import VectorCache, Vectors
+from workbench.core.text.dates_and_numbers import numbers_in
 from workbench.core.text.words import VERSION, search_terms
 
 Words = frozenset[str]

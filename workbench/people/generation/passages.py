@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from workbench.components.chunking.markdown import MarkdownChunker
 from workbench.components.context.contexts import content_words
-from workbench.components.context.values import WORDS as NUMBER_WORDS
 from workbench.components.embedding.embed import embed
 from workbench.components.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.core.fingerprint import fingerprint
 from workbench.core.records import Chunk, Document, Span
 from workbench.core.storage.vector_cache import VectorCache, Vectors
+from workbench.core.text.dates_and_numbers import WORDS as NUMBER_WORDS
 from workbench.data.labels import TextSearch
 from workbench.llm.models.files import MINILM
 

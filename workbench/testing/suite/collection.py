@@ -17,7 +17,7 @@ from workbench.gate.gated import GatedConfiguration
 from workbench.gate.render import gate_lines
 from workbench.gate.rules import BaselineComparison, Floor, RetrievalTest, Rule, RuleResult, Subject, outcome_of
 from workbench.measures.metrics.names import Metric
-from workbench.measures.statistics.gates import Decision
+from workbench.measures.statistics.decisions import Decision
 from workbench.systems.freshness.cases import CASES, FreshnessData, read_freshness
 from workbench.systems.freshness.check import FreshnessReport, contained, contains
 from workbench.testing.assertions import worst_questions

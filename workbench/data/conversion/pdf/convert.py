@@ -9,7 +9,7 @@ from typing import Any
 
 from workbench.core.text.formatting import count, listed, plural, share
 from workbench.data.conversion.pdf.lines import LINE_END_HYPHEN, LineEndHyphens, PrintedLine, PrintedPage, body_height, printed_page
-from workbench.data.conversion.pdf.order import doubt_of, in_reading_order, running_lines
+from workbench.data.conversion.pdf.reading_order import doubt_of, in_reading_order, running_lines
 from workbench.data.conversion.text import ConvertedText, UnreadableFileError, unread_note
 from workbench.data.formats.markup import code_block
 

@@ -1,6 +1,6 @@
 from decimal import Decimal
 
-from workbench.components.context.values import moments_in, numbers_in, opposite, polarity
+from workbench.core.text.dates_and_numbers import moments_in, numbers_in, opposite, polarity
 
 
 def values(text: str) -> list[tuple[str, str]]:

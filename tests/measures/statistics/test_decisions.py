@@ -8,7 +8,16 @@ from tests.measures.statistics.reference import wilson
 from workbench.core.errors import InputError
 from workbench.measures.statistics.clusters import Clusters, weighted
 from workbench.measures.statistics.comparison import holm
-from workbench.measures.statistics.gates import Decision, MetricScale, PairedTest, Values, average, floor_test, paired_test, second_stage
+from workbench.measures.statistics.decisions import (
+    Decision,
+    MetricScale,
+    PairedTest,
+    Values,
+    average,
+    floor_test,
+    paired_test,
+    second_stage,
+)
 
 MARGIN = 0.04
 
