@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from workbench.components.judging.measured import CONTRADICTIONS_FOUND
-from workbench.components.judging.measured import MEASURED as FIGURES
 from workbench.measures.attribution.causes import CAUSES
 from workbench.report.analysis.causes import CauseCount, FailureCauses
 from workbench.report.analysis.judges import JudgeTrust
 from workbench.report.topics.answers.causes import because, failure_sentence, mostly
-from workbench.report.topics.answers.judges import OVERLAP_ERROR, trust_sentence
+from workbench.report.topics.answers.judges import CONTRADICTIONS_FOUND, OVERLAP_ERROR, trust_sentence
+from workbench.report.topics.answers.judges import MEASURED as FIGURES
 
 CAUSE = {cause.name: cause for cause in CAUSES}
 MEASURED = Path(__file__).parents[2] / "benchmarks" / "results" / "judging.json"

@@ -11,7 +11,7 @@ from workbench.components.answering.base import AnswerResources
 from workbench.components.embedding.embed import MemoryVectorCache
 from workbench.components.judging.base import Judge, Judgement, JudgeRequest
 from workbench.components.judging.overlap import OverlapJudge
-from workbench.components.judging.self_test import faithfulness_cases, relevance_cases, self_tested, trust
+from workbench.components.judging.self_test import faithfulness_cases, relevance_cases, run_self_test, trust
 from workbench.core.errors import ModelError
 from workbench.core.storage.result_store import Store
 from workbench.llm.session import CallResources
@@ -88,7 +88,7 @@ def no_calls() -> None:
 
 @pytest.mark.parametrize(("task", "cases"), [("support", 96), ("context_relevance", 64)])
 def test_a_judge_that_knows_the_answers_is_a_judge(task: Literal["support", "context_relevance"], cases: int) -> None:
-    found = self_tested(Oracle(), task, RESOURCES)
+    found = run_self_test(Oracle(), task, RESOURCES)
     assert (found.role, found.reason, found.auroc, found.polarity) == ("judge", "", 1, 1)
     assert (found.passed, found.failed, found.unscored, found.weak_kinds) == (cases, 0, 0, ())
     assert (found.always_yes, found.repeatability) == (0.5, None)
@@ -104,12 +104,12 @@ def test_a_judge_that_knows_the_answers_is_a_judge(task: Literal["support", "con
     ],
 )
 def test_a_judge_that_fails_its_test_is_a_score(judge: Judge, reason: str) -> None:
-    found = self_tested(judge, "support", RESOURCES)
+    found = run_self_test(judge, "support", RESOURCES)
     assert (found.role, found.reason) == ("score", reason)
 
 
 def test_overlap_is_a_score_whatever_its_test_says() -> None:
-    support, relevance = (self_tested(OverlapJudge(), task, RESOURCES) for task in ("support", "context_relevance"))
+    support, relevance = (run_self_test(OverlapJudge(), task, RESOURCES) for task in ("support", "context_relevance"))
     assert {support.role, relevance.role} == {"score"}
     assert support.reason == relevance.reason == "`overlap` is a score, not a judge"
     assert round(support.auroc or 0, 2) == 0.61
@@ -118,7 +118,7 @@ def test_overlap_is_a_score_whatever_its_test_says() -> None:
 
 
 def test_a_judge_that_calls_a_model_is_asked_twice_without_the_cache() -> None:
-    found = self_tested(Moody(), "support", RESOURCES)
+    found = run_self_test(Moody(), "support", RESOURCES)
     assert Oracle.calls == [96, 96]
     assert (found.role, found.repeatability) == ("judge", 0.75)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -136,22 +136,6 @@ class SelfTest:
         return "not a judge: " + "; ".join(why) if why else "judge"
 
 
-C = TypeVar("C", bound=KnownCase)
-
-
-def self_test(score: Callable[[C], float | None], cases: Sequence[C]) -> SelfTest:
-    """Score each case from 0 to 1 (InputError otherwise). None or a WorkbenchError leaves it unscored."""
-
-    def result(case: C) -> CaseResult:
-        try:
-            value = score(case)
-        except WorkbenchError as error:
-            return case_result(case, None, str(error))
-        return case_result(case, value)
-
-    return SelfTest(tuple(map(result, cases)))
-
-
 def case_result(case: KnownCase, value: float | None, why: str = UNSCORED) -> CaseResult:
     """Return the result of a case with a score from 0 to 1 (InputError otherwise), or None and `why`."""
     identity = (case.case_id, case.kind, case.min_score is not None)
@@ -228,7 +212,7 @@ def trust(judge: Judge, task: Task, resources: AnswerResources, store: Store) ->
     known, identity = [asdict(case) for case in cases], judge.identity(task)
 
     def compute(writer: ResultWriter) -> None:
-        found = self_tested(judge, task, resources)
+        found = run_self_test(judge, task, resources)
         require_unchanged(f"the judge {judge.label}", identity, judge.identity(task))
         writer.values("trust", asdict(found))
         if found.failed_calls:
@@ -239,7 +223,7 @@ def trust(judge: Judge, task: Task, resources: AnswerResources, store: Store) ->
     return Trust(**{**values, "weak_kinds": tuple(values["weak_kinds"])})
 
 
-def self_tested(judge: Judge, task: Task, resources: AnswerResources) -> Trust:
+def run_self_test(judge: Judge, task: Task, resources: AnswerResources) -> Trust:
     """Test a judge on the known answers of a task: all cases at once, and again without the cache if it calls a model."""
     cases = _CASES[task]()
     judgements = _judgements(judge, task, resources)

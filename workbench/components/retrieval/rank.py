@@ -1,4 +1,4 @@
-"""Order results by score, then by a seeded hash of the id. Metrics only read the ranks.
+"""Order results by score; a seeded hash of the id breaks ties. Metrics only read the ranks.
 
 Scores are first rounded to six decimals: products of matrices of different shapes differ by less, so equal texts tie.
 """

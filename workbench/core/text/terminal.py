@@ -1,4 +1,4 @@
-"""Print lines. Everything that Workbench prints goes through `say` or, beside progress bars, `core.progress.say_above`."""
+"""Print lines. Everything that Workbench prints goes through `say` or, beside progress bars, `core.text.progress.say_above`."""
 
 import logging
 import warnings

@@ -1,4 +1,4 @@
-"""Decide whether a candidate is worse than a baseline, or a mean beyond a limit, from the values of single questions.
+"""Decide pass, fail or undecided: is a candidate worse than a baseline, or a mean beyond a limit? From the values of single questions.
 
 Every test is clustered by source document, and those with a baseline are paired by question. Values are oriented: a negative difference is worse.
 """

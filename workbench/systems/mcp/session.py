@@ -1,4 +1,4 @@
-"""An open connection to an MCP server, whose tools it calls, and the texts that the server asks for (sampling).
+"""An open connection to an MCP server: calls of its tools, the reading of their replies, and the texts that the server asks for (sampling).
 
 The result of a tool is read in this order: the error flag, structured content, texts. A server without structured content sends each item of a list
 as a text: a list of one hit looks like the hit, and an empty list like no reply. Texts of embedded resources are texts. A text that is a JSON

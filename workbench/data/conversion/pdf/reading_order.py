@@ -1,4 +1,4 @@
-"""The place of lines on a page: the order in which a person reads them, and running headers, footers and page numbers, which come back on other pages.
+"""The place of lines on a page: columns and the order in which a person reads them, and running headers, footers and page numbers, which come back on other pages.
 
 The order of reading need not be the order in which a program has written the lines.
 """
