@@ -110,7 +110,7 @@ from .report.trends import load_history as load_history
 from .runner.execution.plan import Plan as Plan
 from .systems.base import Target as Target
 from .systems.callable.target import CallableTarget as CallableTarget
-from .systems.freshness.cases import read_freshness as read_freshness
+from .systems.freshness import read_freshness as read_freshness
 from .systems.http.target import HttpTarget as HttpTarget
 from .systems.mcp.target import McpTarget as McpTarget
 from .systems.pipeline import PipelineTarget as PipelineTarget

@@ -24,10 +24,11 @@ from workbench.systems.operations import (
     ReadyOperation,
     RemoveOperation,
     SearchOperation,
+    Slots,
     TemplateSession,
     TemplateTarget,
+    fill,
 )
-from workbench.systems.templates import Slots, fill
 from workbench.testing import check_target
 
 

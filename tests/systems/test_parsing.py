@@ -1,7 +1,7 @@
 """The JSON of replies."""
 
 from workbench.systems.base import TargetError
-from workbench.systems.paths import parse_json
+from workbench.systems.replies import parse_json
 
 
 def test_json_is_parsed_with_or_without_a_byte_order_mark():

@@ -3,7 +3,7 @@
 import pytest
 
 from workbench.core.records import Document, Passage, Query
-from workbench.systems.templates import (
+from workbench.systems.operations import (
     CONTEXT_SLOT,
     QUESTION_SLOTS,
     check_slots,

@@ -25,9 +25,8 @@ from workbench.measures.statistics.clusters import query_clusters
 from workbench.runner.pipeline.graph import Graph
 from workbench.systems.base import Target, TargetDownError, TargetResources
 from workbench.systems.callable.target import PythonTarget
-from workbench.systems.freshness.cases import FreshnessData, read_freshness
-from workbench.systems.freshness.check import FreshnessReport
-from workbench.systems.freshness.check import check_freshness as check_target
+from workbench.systems.freshness import FreshnessData, FreshnessReport, read_freshness
+from workbench.systems.freshness import check_freshness as check_target
 
 # It takes a question and a number of hits.
 SearchFunction = Callable[[str, int], Iterable[Any]]

@@ -35,7 +35,7 @@ from workbench.report.sentences import drafts_of, unaccepted_drafts
 from workbench.runner.pipeline.configuration import PipelineConfiguration
 from workbench.systems.asking import TargetReply, TargetRequest, replies_of
 from workbench.systems.base import Target, TargetResources
-from workbench.systems.freshness.cases import FreshnessData
+from workbench.systems.freshness import FreshnessData
 from workbench.systems.matching import HitMatcher
 
 NAME = "system"

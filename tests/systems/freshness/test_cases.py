@@ -8,7 +8,7 @@ import pytest
 
 from workbench.core.errors import DatasetError
 from workbench.core.records import Document
-from workbench.systems.freshness.cases import FreshnessData, StaleCase, Stated, read_freshness, shortened
+from workbench.systems.freshness import FreshnessData, StaleCase, Stated, read_freshness, shortened
 
 HANDBOOK = Path(__file__).parents[3] / "experiments" / "handbook"
 

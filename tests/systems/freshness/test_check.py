@@ -13,8 +13,7 @@ from workbench.core.errors import InputError
 from workbench.core.records import Answer, Document, Passage, Query, TargetHit
 from workbench.llm.session import CallResources
 from workbench.systems.base import System, Target, TargetDownError, TargetError, TargetResources
-from workbench.systems.freshness.cases import FreshnessData, StaleCase, Stated, read_freshness
-from workbench.systems.freshness.check import CHECKS, FreshnessReport, check_freshness
+from workbench.systems.freshness import CHECKS, FreshnessData, FreshnessReport, StaleCase, Stated, check_freshness, read_freshness
 from workbench.systems.pipeline import PipelineTarget
 
 HANDBOOK = Path(__file__).parents[3] / "experiments" / "handbook"

@@ -2,8 +2,7 @@
 
 from workbench.core.records import Answer, TargetHit
 from workbench.systems.asking import TargetReply
-from workbench.systems.freshness.cases import Stated
-from workbench.systems.freshness.check import contains, has_words, hit_keys, seen, texts_of
+from workbench.systems.freshness import Stated, contains, has_words, hit_keys, seen, texts_of
 
 
 def test_a_phrase_is_found_as_whole_words_and_numbers() -> None:

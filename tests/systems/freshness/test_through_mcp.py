@@ -9,8 +9,7 @@ from tests.chat_provider import ChatProvider
 from tests.systems.mcp.conftest import notes
 from workbench.llm.session import CallResources
 from workbench.systems.base import TargetResources
-from workbench.systems.freshness.cases import FreshnessData, read_freshness
-from workbench.systems.freshness.check import FreshnessReport, check_freshness
+from workbench.systems.freshness import FreshnessData, FreshnessReport, check_freshness, read_freshness
 
 HANDBOOK = Path(__file__).parents[3] / "experiments" / "handbook"
 

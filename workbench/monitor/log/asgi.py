@@ -14,8 +14,7 @@ from workbench.monitor.log.query_log import QueryLog
 from workbench.systems.base import TargetError
 from workbench.systems.callable.results import text_of
 from workbench.systems.contents import identifier
-from workbench.systems.paths import Paths, find, find_one
-from workbench.systems.replies import AnswerPaths, HitPaths, PathSettings
+from workbench.systems.replies import AnswerPaths, HitPaths, Paths, PathSettings, find, find_one
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]

@@ -21,8 +21,7 @@ from workbench.core.errors import error_line
 from workbench.core.records import Answer, Hit, TargetHit
 from workbench.systems.base import TargetError
 from workbench.systems.callable.results import answer_of, hits_of, parameters_of, raise_reported, text_of
-from workbench.systems.contents import number, read
-from workbench.systems.field_names import CHUNK_IDS, DOC_IDS, ENDS, SCORES, SOURCES, STARTS, TEXTS
+from workbench.systems.contents import CHUNK_IDS, DOC_IDS, ENDS, SCORES, SOURCES, STARTS, TEXTS, number, read
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -11,19 +11,6 @@ from workbench.core.records import Answer, TargetHit
 from workbench.llm.replies.rejections import DECLARING, error_in_text, error_text, reported_error
 from workbench.systems.base import TargetError
 from workbench.systems.contents import (
-    attributes,
-    check_answer,
-    described,
-    has,
-    identifier,
-    is_content,
-    number,
-    plain,
-    read,
-    text_of_parts,
-    whole,
-)
-from workbench.systems.field_names import (
     ANSWERS,
     BESIDE,
     CHUNK_IDS,
@@ -36,6 +23,17 @@ from workbench.systems.field_names import (
     SOURCES,
     STARTS,
     TEXTS,
+    attributes,
+    check_answer,
+    described,
+    has,
+    identifier,
+    is_content,
+    number,
+    plain,
+    read,
+    text_of_parts,
+    whole,
 )
 
 Role = Literal["search", "answer", "ingest", "remove"]

@@ -11,8 +11,9 @@ from pydantic import Field, JsonValue
 
 from workbench.core.errors import InputError
 from workbench.core.text.printable import printable, secrets_in
-from workbench.systems.field_names import FINISHES, HIT_PATHS
+from workbench.systems.contents import FINISHES, HIT_PATHS
 from workbench.systems.operations import (
+    DOCUMENT_SLOTS,
     AnswerOperation,
     DocumentsOperation,
     IngestOperation,
@@ -20,10 +21,9 @@ from workbench.systems.operations import (
     ReadyOperation,
     RemoveOperation,
     SearchOperation,
+    check_slots,
 )
-from workbench.systems.paths import Paths
-from workbench.systems.replies import PathSettings
-from workbench.systems.templates import DOCUMENT_SLOTS, check_slots
+from workbench.systems.replies import Paths, PathSettings
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _NAMED = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")

@@ -37,9 +37,8 @@ from workbench.llm.retries import LONGEST_WAIT, back_off, requested_wait, worth_
 from workbench.systems.base import BrokenOffError, System, TargetDownError, TargetError
 from workbench.systems.contents import is_content, text_of_parts
 from workbench.systems.http.endpoints import MODEL_SLOT, AnswerEndpoint, Endpoint, RequestHeaders, StreamPaths
-from workbench.systems.operations import DocumentsOperation, TemplateSession
-from workbench.systems.paths import MissingError, Paths, find_one, holder, not_json, parse_json, shape
-from workbench.systems.templates import Slots, fill, fill_url
+from workbench.systems.operations import DocumentsOperation, Slots, TemplateSession, fill, fill_url
+from workbench.systems.replies import MissingError, Paths, find_one, holder, not_json, parse_json, shape
 
 T = TypeVar("T")
 _DETAIL = 200

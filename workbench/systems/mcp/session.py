@@ -38,10 +38,8 @@ from workbench.llm.session import CallResources, ask_all
 from workbench.systems.base import System, TargetDownError, TargetError, TargetResources
 from workbench.systems.mcp.server import McpConnection, McpServer
 from workbench.systems.mcp.settings import McpSettings, McpTool, SamplingModel
-from workbench.systems.operations import AnswerOperation, SearchOperation, TemplateSession
-from workbench.systems.paths import MissingError
-from workbench.systems.replies import HitPaths
-from workbench.systems.templates import Slots, fill
+from workbench.systems.operations import AnswerOperation, SearchOperation, Slots, TemplateSession, fill
+from workbench.systems.replies import HitPaths, MissingError
 
 # The server sees only this: a reason can contain an address or a budget.
 _REFUSAL = "the client could not write a text"

@@ -20,6 +20,7 @@ from workbench.llm.base import ChatClient
 from workbench.llm.registry import ChatModel, GgufChatModel
 from workbench.systems.http.endpoints import has_secret
 from workbench.systems.operations import (
+    DOCUMENT_SLOTS,
     AnswerOperation,
     IngestOperation,
     Operation,
@@ -27,10 +28,10 @@ from workbench.systems.operations import (
     RemoveOperation,
     SearchOperation,
     TemplateTarget,
+    check_slots,
+    slots_of,
 )
-from workbench.systems.paths import find
-from workbench.systems.replies import AnswerPaths, HitPaths
-from workbench.systems.templates import DOCUMENT_SLOTS, check_slots, slots_of
+from workbench.systems.replies import AnswerPaths, HitPaths, find
 
 
 class McpTool(Operation):

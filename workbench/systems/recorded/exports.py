@@ -14,8 +14,7 @@ from workbench.core.text.formatting import listed
 from workbench.data.draft import DatasetDraft, Rows
 from workbench.llm.replies.rejections import error_in_text, error_text, reported_error
 from workbench.systems.base import TargetError
-from workbench.systems.contents import check_answer
-from workbench.systems.field_names import FINISHES
+from workbench.systems.contents import FINISHES, check_answer
 from workbench.systems.operations import OperationSession
 from workbench.systems.recorded.payloads import answer_of, documents_of, question_of, structured
 

@@ -17,8 +17,17 @@ from typing import Any
 
 from workbench.core.records import TargetHit
 from workbench.data.lines import json_kind, parse_json
-from workbench.systems.contents import is_content, text_of_parts
-from workbench.systems.field_names import CHUNK_IDS, DOC_IDS, QUESTIONS, RECORDED_ANSWERS, RECORDED_HITS, SCORES, TEXTS
+from workbench.systems.contents import (
+    CHUNK_IDS,
+    DOC_IDS,
+    QUESTIONS,
+    RECORDED_ANSWERS,
+    RECORDED_HITS,
+    SCORES,
+    TEXTS,
+    is_content,
+    text_of_parts,
+)
 
 # Where such values have documents inside.
 _AROUND = ("output", "outputs", "response", "result")

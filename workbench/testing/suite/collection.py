@@ -18,8 +18,7 @@ from workbench.gate.render import gate_lines
 from workbench.gate.rules import BaselineComparison, Floor, RetrievalTest, Rule, RuleResult, Subject, outcome_of
 from workbench.measures.metrics.names import Metric
 from workbench.measures.statistics.decisions import Decision
-from workbench.systems.freshness.cases import CASES, FreshnessData, read_freshness
-from workbench.systems.freshness.check import FreshnessReport, contained, contains
+from workbench.systems.freshness import CASES, FreshnessData, FreshnessReport, contained, contains, read_freshness
 from workbench.testing.assertions import worst_questions
 from workbench.testing.suite.fixtures import plain_errors
 from workbench.testing.suite.rag_suite import RagSuite, ingesting_target, suite_of
