@@ -3,8 +3,7 @@
 import re
 
 from benchmarks.parts import ANYWHERE, PARTS
-
-from ..conftest import ROOT
+from tests.conftest import ROOT
 
 
 def test_every_part_is_a_function_of_workbench():

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tests.conftest import ROOT
 from workbench.components.embedding.embed import EncoderChunks, MemoryVectorCache, in_memory
 from workbench.components.embedding.late_pooling import DocumentSlices, LateChunkEncoder, Slice, pool, reader_of
 from workbench.components.embedding.late_windows import OVERLAP, Pool, frame_of, window_starts
@@ -23,7 +24,6 @@ from workbench.data.sources import GoldenSource
 from workbench.llm.models.files import MINILM, locate
 from workbench.llm.models.tokenizers import model_tokenizer
 
-from ..conftest import ROOT
 from .conftest import copy_model
 
 TORCH = SentenceTransformerEmbedder(pooling="late", backend="torch")

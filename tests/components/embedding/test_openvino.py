@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.conftest import ROOT
 from workbench.components.embedding import openvino
 from workbench.components.embedding.embed import text_keys
 from workbench.components.embedding.openvino import conversion_of
@@ -20,8 +21,6 @@ from workbench.core.environment import advice
 from workbench.core.errors import ModelError, StoreError
 from workbench.data.sources import GoldenSource
 from workbench.llm.models.files import MINILM
-
-from ..conftest import ROOT
 
 ODD = ["", "word", "😀 naïve café", "日本語のテキスト", "Ada wrote it.\r\nBob read it.", "\x00\t \n", "word " * 600, "No. " * 255]
 FAST, SAME = SentenceTransformerEmbedder(backend="openvino"), SentenceTransformerEmbedder(backend="torch")

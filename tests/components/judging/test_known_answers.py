@@ -2,7 +2,7 @@ import difflib
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from statistics import mean
 
 import pytest
@@ -13,11 +13,11 @@ from workbench.components.judging.self_test import (
     FaithfulnessCase,
     KnownCase,
     SelfTest,
-    case_result,
     faithfulness_cases,
     relevance_cases,
+    self_test,
 )
-from workbench.core.errors import InputError
+from workbench.core.errors import InputError, RunError
 
 BOTH = [relevance_cases(), faithfulness_cases()]
 FAITHFUL = {"verbatim", "paraphrase", "partial", "conversion"}
@@ -33,10 +33,6 @@ COMMON = set(
 )
 TWINS = {case.case_id: case for case in faithfulness_cases()}
 PAIRS = [(TWINS[case.pair], case) for case in faithfulness_cases() if case.pair]
-
-
-def self_test(score: Callable[[KnownCase], float | None], cases: Sequence[KnownCase]) -> SelfTest:
-    return SelfTest(tuple(case_result(case, score(case)) for case in cases))
 
 
 def words(text: str) -> list[str]:
@@ -207,15 +203,23 @@ def test_the_bounds_are_those_of_the_requirement() -> None:
 
 
 def test_what_cannot_be_scored_is_counted_and_left_out() -> None:
-    first, second, *rest = faithfulness_cases()
-    failed = case_result(first, None, "the server is gone; start it")
-    test = SelfTest((failed, case_result(second, None), *(case_result(case, oracle(case)) for case in rest)))
+    def patchy(case: KnownCase) -> float | None:
+        if case.case_id == "fai-001":
+            raise RunError("the server is gone", "start it")
+        return None if case.case_id == "fai-002" else oracle(case)
+
+    test = self_test(patchy, faithfulness_cases())
     assert states(test) == (94, 0, 2)
     assert [(row.score, row.state, row.why) for row in test.rows[:2]] == [
         (None, "unscored", "the server is gone; start it"),
         (None, "unscored", "the judge gave no score"),
     ]
     assert (test.auroc, test.always_yes, test.verdict) == (1, 0.5, "judge")
+
+
+def test_other_errors_are_not_caught() -> None:
+    with pytest.raises(ZeroDivisionError):
+        self_test(lambda _: 1 / 0, faithfulness_cases())
 
 
 def test_a_score_outside_its_range_is_an_error_of_one_line(wording) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.conftest import ROOT
 from workbench.components.embedding.late_pooling import reader_of
 from workbench.components.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.core.errors import ExperimentError
@@ -19,8 +20,6 @@ from workbench.runner.execution.local import Outcome, run_experiment
 from workbench.runner.execution.outputs import write_outputs
 from workbench.runner.execution.plan import plan_experiment
 from workbench.runner.experiment.read import ExperimentSpec, experiment_of
-
-from ..conftest import ROOT
 
 pytestmark = pytest.mark.slow
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -134,6 +134,22 @@ class SelfTest:
         why = [f"AUROC {self.auroc:.2f} is below {AUROC_AT_LEAST}"] if self.auroc < AUROC_AT_LEAST else []
         why += [f"{self.always_yes:.0%} of its answers are the same"] if self.always_yes > ONE_CLASS_AT_MOST else []
         return "not a judge: " + "; ".join(why) if why else "judge"
+
+
+C = TypeVar("C", bound=KnownCase)
+
+
+def self_test(score: Callable[[C], float | None], cases: Sequence[C]) -> SelfTest:
+    """Score each case from 0 to 1 (InputError otherwise). None or a WorkbenchError leaves it unscored."""
+
+    def result(case: C) -> CaseResult:
+        try:
+            value = score(case)
+        except WorkbenchError as error:
+            return case_result(case, None, str(error))
+        return case_result(case, value)
+
+    return SelfTest(tuple(map(result, cases)))
 
 
 def case_result(case: KnownCase, value: float | None, why: str = UNSCORED) -> CaseResult:
