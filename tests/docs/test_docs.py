@@ -108,3 +108,10 @@ def test_every_claim_about_security_names_tests_that_exist():
     for claim in claims:
         (names,) = re.findall(r"<!-- tests: (.+) -->\Z", claim)
         require_tests(names.split(", "))
+
+
+def test_what_people_write_and_read_stays_short() -> None:
+    """A page that grows makes another shorter. The reference is written by code."""
+    pages = [ROOT / "README.md", *DOCS.glob("*.md"), *DOCS.glob("how-to/*.md"), *DOCS.glob("explanation/*.md")]
+    assert sum(page.read_text("utf-8").count("\n") for page in pages) <= 6_500
+    assert README.read_text("utf-8").count("\n") <= 90
