@@ -140,7 +140,7 @@ def test_the_unpacked_wheel_runs_a_sweep_without_the_checkout(wheel: Path, workp
 def test_the_wheel_alone_in_an_empty_environment_runs_a_sweep_and_the_tutorial(wheel: Path, workplace: Path) -> None:
     installed, tutorial = (path.read_text("utf-8") for path in (ROOT / "install.py", TUTORIAL))
     (torch,) = set(re.findall(r"torch==[\d.]+", installed))
-    assert f"pip install {torch}\n$ pip install {wheel.name}\n" in tutorial
+    assert f"`pip install {torch}`, then `pip install {wheel.name}`" in tutorial
     place, environment = install(workplace / "venv", torch), outside()
     pip(place, "install", str(wheel))
     done = subprocess.run(

@@ -357,11 +357,8 @@ class AnswersStage(Stage):
         numbers = [number for number in contexts if number not in failed]
         requests = [AnswerRequest(queries[number], contexts[number], inputs.node.variant) for number in numbers]
         title = f"answer {inputs.configuration.name} {inputs.node.variant}"
-        given = in_order(
-            generator.answer(requests, run.answer_resources),
-            *(len(requests), f"answering {generator.kind!r}", title, generator.calls_model),
-            item="answer",
-        )
+        asked = generator.answer(requests, run.answer_resources)
+        given = in_order(asked, len(requests), f"answering {generator.kind!r}", title, generator.calls_model, item="answer")
         read = given if generator.verbatim else map(_without_reasoning, given)
         made = failed | dict(zip(numbers, read, strict=True))
         answers = [made[number] for number in contexts]
