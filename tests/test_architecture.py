@@ -20,22 +20,7 @@ from workbench.measures.metrics.registry import METRICS
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "workbench"
 # A module imports only from rooms before its own.
-ROOMS = [
-    "core",
-    "llm",
-    "data",
-    "components",
-    "systems",
-    "measures",
-    "report",
-    "gate",
-    "runner",
-    "people",
-    "api",
-    "monitor",
-    "testing",
-    "cli",
-]
+ROOMS = """core llm data components measures systems report gate runner people api monitor cli testing""".split()
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 

@@ -61,6 +61,8 @@ class Registry(Mapping[str, T], Generic[T]):
             component = offer.load()
         except (Exception, SystemExit) as error:  # importing another package can raise anything
             reason = error_line(error)[:200]
+            moved = isinstance(error, ModuleNotFoundError) and str(error.name).startswith("workbench.")
+            reason += ", which another version had: docs/extending.md has the modules of this one" if moved else ""
             place = "the entry point" if offer.group == self._group else f"it, declare it in {self._group} (docs/extending.md)"
             fix = f"correct {place} or what it imports, or uninstall {_package(offer)}"
             raise InputError(f"{described}, which cannot be loaded ({reason})", fix) from error

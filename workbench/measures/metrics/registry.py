@@ -14,10 +14,3 @@ METRICS: Registry[MetricDefinition] = Registry(
     MetricDefinition,
     ("workbench.answer_metrics", "workbench.judged_metrics"),
 )
-
-
-def __getattr__(name: str) -> object:
-    if name == "Kind":
-        # Packages for earlier versions import it.
-        raise ImportError("Kind is now workbench.measures.metrics.definition.MetricDefinition: see docs/extending.md")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

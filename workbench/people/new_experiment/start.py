@@ -20,7 +20,9 @@ from workbench.data.checks import faults
 from workbench.data.conversion.process import ConverterProcess
 from workbench.data.formats.golden import QUESTION_FILES, jsonl
 from workbench.data.sources import GoldenSource
+from workbench.measures.statistics.clusters import FEWEST_FOR_WINNER
 from workbench.measures.statistics.pairs import expected_difference, expected_questions
+from workbench.measures.statistics.verdict import FEWEST_QUERIES
 from workbench.people.new_experiment.documents import FolderConversion, Origins, convert_folder, read_origins, texts_of, write_origins
 from workbench.people.new_experiment.placeholders import MINUTES, placeholder_rows
 from workbench.people.new_experiment.proposal import Proposal, ProposedSetting, experiment_text, measure, propose
@@ -69,8 +71,6 @@ def _text(folder: Path) -> str:
     return file.read_bytes().decode("utf-8", "replace") if file.is_file() else ""
 
 
-FEWEST_DOCUMENTS, FEWEST_QUESTIONS = 5, 30
-
 _LONGEST_NAME = 60
 # Writes questions about new documents, as lines of questions.jsonl, in place of headings. It gets the questions that exist.
 Writer = Callable[[Sequence[Document], Sequence[str]], Sequence[Mapping[str, Any]]]
@@ -82,13 +82,13 @@ def advice_lines(documents: int, queries: Sequence[Query], comparisons: int, sma
     `comparisons` are those of the experiment, all pairs or all with its baseline. `smallest` is the experiment's smallest difference that matters.
     """
     questions, placeholders = len(queries), sum(query.is_placeholder for query in queries)
-    if documents < FEWEST_DOCUMENTS:
+    if documents < FEWEST_FOR_WINNER:
         yield (
             f"{plural(documents, 'document')} cannot show which chunking is better: questions about one document hang together, and a claim "
-            f"needs at least {FEWEST_DOCUMENTS} documents, better 30; add documents and run the same command again"
+            f"needs at least {FEWEST_FOR_WINNER} documents, better 30; add documents and run the same command again"
         )
-    if questions < FEWEST_QUESTIONS:
-        yield f"{plural(questions, 'question')} are too few to name a winner; write at least {FEWEST_QUESTIONS - questions} more"
+    if questions < FEWEST_QUERIES:
+        yield f"{plural(questions, 'question')} are too few to name a winner; write at least {FEWEST_QUERIES - questions} more"
     elif questions:
         shown, needed = expected_difference(questions, comparisons), expected_questions(smallest, comparisons)
         more = f"; a difference of {number(smallest, 2)} needs about {approximate(needed)}" if needed > questions else ""
