@@ -8,11 +8,13 @@ import pytest
 
 from tests.people.labelling.conftest import TEXTS
 from workbench.core.errors import InputError
-from workbench.core.records import Dataset, Document, Span
+from workbench.core.records import Dataset, Document, Query, Span
 from workbench.people.labelling.adjudication import drafted_part
 from workbench.people.labelling.checking import LabelChecker
 from workbench.people.labelling.label_file import LabelFile
+from workbench.people.labelling.pooling import CandidateSearch, LabelPool
 from workbench.people.labelling.priority import queue_without_run
+from workbench.people.labelling.session import LabellingSession, LabellingTask
 
 
 def test_questions_without_a_label_come_first_then_drafts(session) -> None:
@@ -203,6 +205,26 @@ def test_a_draft_is_reviewed_by_accepting_rewriting_or_refusing_it_and_the_lates
     assert ann.progress("q3") == (0, 1)
 
 
+def test_a_question_is_finished_when_the_person_says_that_no_document_answers_it(session) -> None:
+    ann = session()
+    ann.set_answerable(False)
+    assert ann.progress("q2") == (1, 1)
+    ann.go_to_open()
+    assert ann.query.query_id == "q3"
+    ann.go_to("q2")
+    ann.set_answerable(True)
+    assert ann.progress("q2") == (0, 4)
+
+
+def test_a_question_without_a_document_to_judge_is_open_until_one_is_judged(dataset, checker, tmp_path) -> None:
+    task = LabellingTask(dataset, LabelPool({}, {}), queue_without_run(dataset), CandidateSearch((), 10))
+    ann = LabellingSession(task, checker, LabelFile.begin(tmp_path / "labels.jsonl", checker.header), "ann")
+    assert ann.query.query_id == "q2"
+    assert ann.progress("q2") == (0, 1)
+    ann.judge("bread", 2)
+    assert ann.progress("q2") == (1, 1)
+
+
 def test_a_draft_begins_with_the_document_of_its_evidence_and_judging_again_hides_which_it_is(session) -> None:
     ann = session()
     ann.go_to("q3")
@@ -293,3 +315,12 @@ def test_the_reason_for_a_question_follows_its_labels(session) -> None:
     assert ann.reason == "it is a draft that nobody has accepted"
     ann.rewrite("Which honey harms bees?")
     assert ann.reason == "you have reviewed it; nothing has to be labelled"
+
+
+def test_a_long_document_opens_at_three_passages() -> None:
+    documents = (Document("long", "The ferry leaves at seven. " * 600), Document("short", "A ferry."))
+    dataset = Dataset("sea", documents, (Query("q", "When does the ferry leave?"),), ())
+    pool = CandidateSearch(documents, 10).pool(dataset).documents["q"]
+    found = {each.doc_id: sum(end - start for start, end in each.passages) for each in pool}
+    assert found.keys() == {"long", "short"}
+    assert 0 < found["long"] < len(documents[0].text) / 2

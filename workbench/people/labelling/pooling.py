@@ -19,6 +19,8 @@ from workbench.report.results.run_tables import RETRIEVED, RunTables
 
 # The size of the passages of a pool without a run, in tokens.
 _PASSAGE_TOKENS = 256
+# The passages of a document that are open in such a pool, those with the rarest words.
+_MOST_OPEN = 3
 # Fewer questions, of all configurations together, are read in a moment, without a progress bar.
 _FEW = 500
 # The slices of a document that are shown first.
@@ -110,9 +112,10 @@ class CandidateSearch:
         for query in ProgressBar(dataset.queries, total=len(dataset.queries), desc="search", unit="question", disable=few):
             for place in self._words.ranked(query.text)[: 4 * self.k]:
                 chunk = self._chunks[place]
-                if chunk.doc_id in found[query.query_id] or len(found[query.query_id]) < self.k:
+                shown = slices[query.query_id, chunk.doc_id]
+                if shown or len(found[query.query_id]) < self.k:
                     found[query.query_id].setdefault(chunk.doc_id)
-                    slices[query.query_id, chunk.doc_id].append((chunk.start, chunk.end))
+                    shown += [(chunk.start, chunk.end)] if len(shown) < _MOST_OPEN else []
         return LabelPool(_pooled(dataset, found, slices, self.seed), {})
 
 

@@ -315,11 +315,15 @@ class LabellingSession:
     def progress(self, query_id: str) -> tuple[int, int]:
         """Return how many things of a question are labelled, of how many: the decision on a draft, or the documents of another question.
 
-        A draft is finished once it is accepted, rewritten or refused; judging its documents is optional.
+        A draft is finished once it is accepted, rewritten or refused, a question that no document answers once it is marked so; judging its
+        documents is optional.
         """
         if self.checker.queries[query_id].is_draft:
             return int(self.labels.decision(query_id) is not None), 1
-        return self.judged(query_id)
+        if self.labels.value("answerable", query_id) is False:
+            return 1, 1
+        # Without a document to judge, a question is open until the person finds one.
+        return self.judged(query_id) if self._pool(query_id) else (int(bool(self.labels.of("relevance", query_id))), 1)
 
     def judged(self, query_id: str) -> tuple[int, int]:
         """Return how many documents of a question are judged, by this person or the dataset, of how many."""
