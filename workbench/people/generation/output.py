@@ -195,6 +195,6 @@ def _wanted(rows: dict[int, dict[str, Any]], query_ids: Collection[str] | None, 
         hint = meant(missing[0], synthetic) if len(missing) == 1 else ""
         raise InputError(
             f"{file} has no synthetic question {listed(missing)}{hint}",
-            "give the query_id of questions with synthetic: true; placeholders are written in the labeller",
+            "give the query_id of questions with synthetic: true; placeholders are written in the labeller, or get accepted_by in the file",
         )
     return {synthetic[query_id] for query_id in query_ids}
