@@ -381,16 +381,15 @@ def _failed(inputs: Inputs) -> dict[int, Answer]:
 def in_order(outcomes: Iterable[tuple[int, T]], number: int, who: str, title: str, shown: bool, item: str = "judgement") -> list[T]:
     """Return outcomes in the order of their requests. Raises RunError if a component omits one or gives one twice."""
     placed: dict[int, T] = {}
-    fix = "correct its method answer" if item == "answer" else "correct its method"
     # Only the calls of a model take long enough for a bar.
     with ProgressBar(total=number, unit=item, desc=title, disable=not shown) as bar:
         for place, outcome in outcomes:
             if place in placed or not 0 <= place < number:
-                raise RunError(f"{who} gave the {item} {place} twice or of no request", fix)
+                raise RunError(f"{who} gave the {item} {place} twice or of no request", "correct its method")
             placed[place] = outcome
             bar.update()
     if len(placed) < number:
-        raise RunError(f"{who} gave {len(placed)} of {number} {item}s", fix)
+        raise RunError(f"{who} gave {len(placed)} of {number} {item}s", "correct its method")
     return [placed[place] for place in range(number)]
 
 
