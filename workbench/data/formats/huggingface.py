@@ -1,0 +1,223 @@
+"""Read datasets as Hugging Face's `datasets` saves them: folders of `save_to_disk`, and parquet files with their columns.
+
+A folder has `state.json`, which names its Arrow files; that of a `DatasetDict` has `dataset_dict.json` and a folder for each split. A parquet file is
+one split, and so are files such as `train-00000-of-00002.parquet` in a folder or in its folder `data`. Source: datasets 5.2.0; files of indices of
+selected rows are read as the versions before it named them.
+
+Questions, expected answers and contexts are found by the names of their columns. Without other documents, each distinct context is a document: of a
+question, its own are relevant, and SQuAD's `answer_start` gives evidence in them. With documents, contexts are texts that these contain. Contexts of
+a row that has both a reference and an `answer` are what a system retrieved, not labels, and are not read.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from workbench.core.errors import InputError
+from workbench.core.fingerprint import fingerprint
+from workbench.core.text.formatting import listed
+from workbench.data.draft import DatasetDraft, Rows
+from workbench.data.files import FileAccess, require
+from workbench.data.formats.documents import read_document_rows, read_documents
+from workbench.data.formats.golden import read_questions
+from workbench.data.formats.table_rows import read_rows
+from workbench.data.lines import is_text, json_kind, parse_json, read_text
+
+SAVED, SPLITS = "state.json", "dataset_dict.json"
+_SPLIT = re.compile(r"(?P<split>\w[\w.]*?)-\d{5}-of-\d{5}(-[0-9a-f]+)?\.parquet")
+# The key of the metadata that `to_parquet` writes into a file.
+_MARK = b"huggingface"
+_FOOTER = 64 * 1024
+_Column = Literal["query", "query_id", "answers", "contexts", "negatives"]
+# The columns by what they have, in the order in which they are tried.
+_COLUMNS: Mapping[_Column, tuple[str, ...]] = {
+    "query": ("query", "question", "user_input", "input", "prompt"),
+    "query_id": ("query_id", "question_id", "qid", "id", "_id"),
+    "answers": (
+        *("ground_truth", "ground_truths", "reference", "reference_answer", "expected_answer", "expected_output"),
+        *("correct_answer", "answers", "answer"),
+    ),
+    "contexts": ("reference_contexts", "positive_passages", "contexts", "context", "passages", "passage"),
+    "negatives": ("negative_passages",),
+}
+# What a system answered and retrieved, beside a reference.
+_RECORDED, _OF_SYSTEM = ("answer", "response"), ("answer", "response", "contexts", "context", "retrieved_contexts")
+_EXPECTED = ("answer", "answers", "correct_answer")
+_IDS, _TEXTS = ("doc_id", "docid", "document_id", "id", "_id", "pid"), ("text", "content", "contents", "passage", "page_content", "body")
+
+
+def is_huggingface(place: Path) -> bool:
+    """Return True for a folder of `save_to_disk` or of parquet files of splits, or a parquet file that `datasets` wrote."""
+    if place.is_dir():
+        return any((place / name).is_file() for name in (SAVED, SPLITS)) or bool(_parquet_files(place))
+    if place.suffix.lower() != ".parquet" or not place.is_file():
+        return False
+    with place.open("rb") as stream:
+        stream.seek(max(0, place.stat().st_size - _FOOTER))
+        footer = stream.read()
+    # A table of Workbench's own columns can be written by `datasets` too.
+    return _MARK in footer and b"relevant_doc_ids" not in footer
+
+
+def read_huggingface(path: Path, documents: Path | None, split: str | None, files: FileAccess) -> DatasetDraft:
+    """Read a folder of `save_to_disk` or of parquet files, or one such file. Raises InputError if it has no questions or no documents."""
+    draft = DatasetDraft(path.stem, files=files)
+    rows = _rows(require(path, "the dataset"), draft)
+    columns = list(dict.fromkeys(key for row, _ in rows for key in row))
+    if not rows or draft.faults:
+        draft.faults += [] if draft.faults else [f"{path} has no rows"]
+        return draft
+    there = f"its columns are {listed([column for column in columns if column != 'split'], 20)}"
+    named = _named(columns, draft, path)
+    if "query" not in named:
+        raise InputError(f"{path} has no column of questions; {there}", "rename one, such as dataset.rename_column(name, 'question')")
+    if documents is None and "contexts" not in named:
+        fix = "name the documents (dataset.documents or --documents), or rename a column to 'contexts'"
+        raise InputError(f"{path} has neither documents nor contexts; {there}", fix)
+    made = dict[tuple[str, str], tuple[dict[str, Any], str]]()
+    questions = [(_question(row, named, documents is None, where, draft, made), where) for row, where in rows]
+    if documents is None:
+        read_document_rows(made.values(), path, draft)
+    else:
+        read_documents(documents, draft)
+    read_questions(questions, split, draft)
+    return draft
+
+
+def _named(columns: list[str], draft: DatasetDraft, path: Path) -> dict[_Column, str]:
+    """Return the columns by what they have. Those of a system beside a reference are counted as unread."""
+    reference = any(column in columns for column in _COLUMNS["answers"] if column not in _EXPECTED)
+    of_system = _OF_SYSTEM if reference and any(column in columns for column in _RECORDED) else ()
+    draft.unread.update((str(path), column) for column in columns if column in of_system)
+    known = [column for column in columns if column not in of_system]
+    found = {wanted: next((name for name in names if name in known), "") for wanted, names in _COLUMNS.items()}
+    return {wanted: name for wanted, name in found.items() if name}
+
+
+def _question(
+    row: Mapping[str, Any],
+    named: Mapping[_Column, str],
+    corpus: bool,
+    where: str,
+    draft: DatasetDraft,
+    made: dict[tuple[str, str], tuple[dict[str, Any], str]],
+) -> dict[str, Any]:
+    """Return a row as a question of the golden format. With `corpus`, its contexts are added to the documents that are `made`."""
+    dropped = {*named.values(), *_OF_SYSTEM, *(("title",) if corpus else ())}
+    question = {key: value for key, value in row.items() if key not in dropped}
+    question |= {key: row[named[key]] for key in ("query", "query_id") if key in named and named[key] in row}
+    answers = _answers(row.get(named.get("answers", "")))
+    if answers is not None:
+        question["answers"] = answers["text"]
+    # SQuAD has an empty list for a question that its context does not answer.
+    if answers is not None and answers["text"] == []:
+        question["answerable"] = False
+    relevant, refused = (_passages(row, named.get(key, ""), where, draft) for key in ("contexts", "negatives"))
+    if not corpus:
+        texts = [passage["text"] for passage in relevant]
+        return question | ({"relevant_chunks": texts} if texts and question.get("answerable") is not False else {})
+    for passage in (*relevant, *refused):
+        passage.setdefault("title", str(row.get("title") or "") if len(relevant) == 1 else "")
+        made.setdefault((passage["doc_id"], passage["text"]), (passage, where))
+    if question.get("answerable") is not False and "relevant_doc_ids" not in question:
+        question["relevant_doc_ids"] = list(dict.fromkeys(passage["doc_id"] for passage in relevant))
+    if refused:
+        question["irrelevant_doc_ids"] = list(dict.fromkeys(passage["doc_id"] for passage in refused))
+    if len(relevant) == 1 and answers is not None and (spans := list(_spans(relevant[0]["doc_id"], answers))):
+        question["evidence"] = [spans]
+    return question
+
+
+def _answers(value: Any) -> dict[str, Any] | None:
+    """Return expected answers as SQuAD has them, `{text: [...], answer_start: [...]}`, from a text, a list of texts or SQuAD's."""
+    if isinstance(value, list) and value and all(isinstance(item, Mapping) for item in value):
+        return {key: [item[key] for item in value if key in item] for key in ("text", "answer_start")}
+    if isinstance(value, Mapping):
+        return {"text": value.get("text", []), "answer_start": value.get("answer_start", [])}
+    return None if value is None else {"text": value, "answer_start": []}
+
+
+def _spans(doc_id: str, answers: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    texts, starts = answers["text"], answers["answer_start"]
+    if isinstance(texts, list) and isinstance(starts, list) and len(texts) == len(starts):
+        for start, text in dict.fromkeys(zip(starts, texts, strict=True)):
+            yield {"doc_id": doc_id, "start": start, "end": start + len(text), "text": text}
+
+
+def _passages(row: Mapping[str, Any], column: str, where: str, draft: DatasetDraft) -> list[dict[str, Any]]:
+    """Return the passages in a cell: a text, an object with a text, or a list of these. Without ids their texts give them."""
+    value = row.get(column)
+    passages = list[dict[str, Any]]()
+    for item in [] if value is None else value if isinstance(value, list) else [value]:
+        given = item if isinstance(item, Mapping) else {"text": item}
+        text = next((given[key] for key in _TEXTS if is_text(given.get(key))), None)
+        if text is None:
+            draft.fault(where, f"has {json_kind(item)} in {column!r} without a text; a context is a text, or an object with 'text'")
+            break
+        doc_id = next((str(given[key]) for key in _IDS if isinstance(given.get(key), str | int)), f"c-{fingerprint(text)[:12]}")
+        passages.append({"doc_id": doc_id, "text": text} | ({"title": given["title"]} if is_text(given.get("title")) else {}))
+    return passages
+
+
+def _rows(path: Path, draft: DatasetDraft) -> list[tuple[dict[str, Any], str]]:
+    if path.is_file():
+        return list(read_rows(path, draft)[1])
+    if (path / SPLITS).is_file():
+        names = _described(path / SPLITS, draft).get("splits")
+        splits = [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
+        return list(_of_split((row for name in splits for row in _saved(path / name, draft, name)), None))
+    if (path / SAVED).is_file():
+        return list(_saved(path, draft, None))
+    found = _parquet_files(path)
+    return [row for file, name in found for row in _of_split(read_rows(file, draft)[1], name)]
+
+
+def _parquet_files(folder: Path) -> list[tuple[Path, str]]:
+    """Return the parquet files of splits in a folder, or else in its folder `data`, with the names of their splits."""
+    for place in (folder, folder / "data"):
+        files = sorted(place.iterdir()) if place.is_dir() else []
+        if found := [(file, split["split"]) for file in files if (split := _SPLIT.fullmatch(file.name))]:
+            return found
+    return []
+
+
+def _of_split(rows: Iterable[tuple[dict[str, Any], str]], split: str | None) -> Rows:
+    return (({**row, "split": split} if split else row, where) for row, where in rows)
+
+
+def _saved(folder: Path, draft: DatasetDraft, split: str | None) -> Rows:
+    """Return the rows of a saved dataset, those that were selected if it has indices."""
+    state = _described(require(folder / SAVED, "the state of a saved dataset"), draft)
+    rows = [row for file in _files(state, "_data_files") for row in read_rows(folder / file, draft)[1]]
+    kept = [
+        int(row["indices"])
+        for key in ("_indices_files", "_indices_data_files")
+        for file in _files(state, key)
+        for row, _ in read_rows(folder / file, draft)[1]
+        if isinstance(row.get("indices"), int)
+    ]
+    if kept and not draft.faults:
+        if max(kept) >= len(rows):
+            draft.fault(str(folder), f"selects row {max(kept) + 1:,} of {len(rows):,}; save the dataset again")
+            return []
+        rows = [rows[place] for place in kept]
+    return _of_split(rows, split)
+
+
+def _described(file: Path, draft: DatasetDraft) -> dict[str, Any]:
+    try:
+        content = parse_json(read_text(file, draft))
+    except ValueError as error:
+        content = error
+    if not isinstance(content, dict):
+        draft.fault(str(file), "is not the JSON that save_to_disk writes; save the dataset again")
+        return {}
+    return content
+
+
+def _files(state: Mapping[str, Any], key: str) -> list[str]:
+    """Return the names of files. Only those in the folder itself are read."""
+    entries = state.get(key)
+    names = [entry.get("filename") for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+    return [name for name in names if isinstance(name, str) and name == Path(name).name]
