@@ -13,7 +13,7 @@ from benchmarks.verdict.claims import FLIPS
 from benchmarks.verdict.structures import drawn, handbook
 from benchmarks.verdict.tables import in_processes, markdown
 from benchmarks.verdict.worlds import Floats, RareDocuments, RareLosses, Recalls, World
-from workbench.measures.statistics.effects import Effect, EffectReading, SideLevels, effects
+from workbench.measures.statistics.effects import Change, Effect, EffectReading, SideLevels, effects
 from workbench.measures.statistics.intervals import ALPHA
 from workbench.measures.statistics.pairs import total_loss
 
@@ -77,9 +77,9 @@ def rates(world: World, runs: int, seed: int = 1) -> list[float]:
 
 
 def _rates(values: Floats, world: World, pairs: Sequence[Positions], gaps: Sequence[Floats]) -> list[float]:
-    changes = [np.array([values[a] - values[b] for a, b in each]) for each in pairs]
-    levels = [SideLevels(*np.mean([[values[a], values[b]] for a, b in each], axis=(0, 2))) for each in pairs]
-    found = effects(changes, [("", "")] * len(pairs), world.clusters, total_loss(values), flips=FLIPS, levels=levels)
+    sides = [np.array([[values[a], values[b]] for a, b in each]) for each in pairs]
+    changes = [Change(each[:, 0] - each[:, 1], ("", ""), SideLevels(*each.mean(axis=(0, 2)))) for each in sides]
+    found = effects(changes, world.clusters, total_loss(values), flips=FLIPS)
     null = [abs(gap.mean()) < _ROUNDING for gap in gaps]
     same = [float(np.ptp(gap)) < _ROUNDING for gap in gaps]
     claimed = [_right(each, gap.mean()) for each, gap in zip(found, gaps, strict=True)]

@@ -10,16 +10,16 @@ import pytest
 
 from tests.answered_runs import Planted, answered, without_expected
 from workbench.core.schemas import SCHEMAS
+from workbench.core.text.formatting import number, signed
 from workbench.measures.statistics.effects import EffectReading
 from workbench.report.analysis.answer_values import VERBATIM, answering
 from workbench.report.analysis.decomposition import decomposition_of, decomposition_table
 from workbench.report.analysis.findings import findings
-from workbench.report.answer_sentences import QUESTION, cut_sentences, does_it_hold, loss_sentences
-from workbench.report.render.plain import summary_lines, summary_markdown
+from workbench.report.answer_sentences import cut_sentences, hold_answer, loss_sentences, missing_sentence
+from workbench.report.model import Prose
 from workbench.report.results.run_tables import RunTables
-from workbench.report.topics.answers.conditions import conditions
+from workbench.report.topics.answers.conditions import conditions, losses_table
 from workbench.report.topics.answers.costs import cost_sentence
-from workbench.report.topics.registry import answered as first_screen
 from workbench.runner.execution.collect import collect
 
 LOSING = {"gold": 0.9, "gold_distractors": 0.9, "retrieved": 0.4}
@@ -29,20 +29,15 @@ BOUNDS = r"\[−?\d\.\d+, −?\d\.\d+\]"
 
 
 def held(run):
-    return next(iter(does_it_hold(findings(run))), None)
+    return next((hold_answer(run, name) for name in answering(run)[:1]), None)
 
 
 def test_a_run_without_answers_has_no_such_question(unanswered):
     assert held(unanswered) is None
-    assert QUESTION not in [answer.question for answer in first_screen(findings(unanswered)).items]
-    assert not any("with what it retrieves" in line for line in summary_lines(unanswered))
 
 
-def test_the_first_screen_the_terminal_and_the_summary_have_the_same_sentence(answered_run):
-    answer = first_screen(findings(answered_run)).items[2]
-    assert answer.question == QUESTION
-    assert answer.sentence in " ".join(summary_lines(answered_run))
-    assert re.sub(r"\W", "", answer.sentence) in re.sub(r"\W", "", summary_markdown(answered_run))
+def test_the_page_has_the_sentence(answered_run):
+    assert conditions(findings(answered_run)).blocks[0] == Prose(held(answered_run).sentence)
 
 
 def test_a_large_loss_is_claimed_and_an_absent_one_is_not(unanswered):
@@ -72,13 +67,12 @@ def test_evidence_that_is_refused_more_often_is_no_ceiling_and_its_loss_is_given
     assert "No loss is shown" not in sentence
     assert f"The evidence alone is no ceiling: {table['gold'].sum()} of 120 answers from it are refused, but " in sentence
     assert f"0 of 120 {context}" in sentence
-    whole, rest = (f"{mean:.3f}".replace("-", "−") for mean in (loss.mean(), loss[kept].mean()))
-    everything, others, able = sentence.split("The evidence alone is no ceiling: ")[1].split(". ")[1:]
-    assert everything.startswith("On all questions the loss is too small by these refusals: ")
-    assert re.search(rf" {whole} {BOUNDS} {cause} \(120 questions\)", everything)
-    assert others.startswith("On those that are answered from the evidence alone it is ")
+    rest = number(loss[kept].mean())
+    others = sentence.split(" The evidence alone is no ceiling: ")[1].split(". ")[1]
+    assert others.startswith("On questions that are answered from it, the loss is ")
     assert re.search(rf" {rest} {BOUNDS} {cause} \({kept.sum()} questions\)", others)
-    assert re.fullmatch(r"A loss of 0\.\d+ to 0\.\d+, and there of 0\.\d+ to 0\.\d+ would be shown with 80 % power\.", able)
+    (row,) = [row for row in losses_table(decomposition_of(run, name)).rows if row.cells[0].text == cause.split()[-1]]
+    assert row.cells[1].text == signed(loss.mean())
     reading = decomposition_table(run).set_index(["configuration", "part"]).loc[(name, cause.split()[-1])]
     assert (reading["reading"], reading["answered_n"], reading["refused"]) == ("masked by refusals", kept.sum(), 0)
     assert reading["refused_alone"] == pytest.approx(table["gold"].mean())
@@ -172,7 +166,11 @@ def test_means_over_other_questions_say_so(unanswered):
     run = answered(unanswered, Planted(conditions=list(LOSING), right=LOSING))
     means = run.metrics
     fewer = means.assign(n=means["n"].mask((means["condition"] == "retrieved") & (means["metric"] == "answer_recall"), 11))
-    sentence = held(replace(run, sources={**run.sources, "metrics": lambda _: fewer})).sentence
+    rows = run.queries
+    others = (rows["condition"] == "retrieved") & (rows["metric"] == "answer_recall")
+    others &= others.groupby(rows["configuration"]).cumsum() > 11
+    values = rows.assign(value=rows["value"].mask(others))
+    sentence = held(replace(run, sources={**run.sources, "metrics": lambda _: fewer, "queries": lambda _: values})).sentence
     assert re.search(r"with what it retrieves \(on 11 questions, not \d+\)\.", sentence)
     assert "(on " not in held(run).sentence
 
@@ -195,12 +193,11 @@ def test_the_largest_loss_under_attack_is_named(answered_run):
 
 
 def test_missing_answers_are_counted_with_their_reason(answered_run):
-    (line,) = [line for line in summary_lines(answered_run) if "missing and not scored" in line]
     name, other = answering(answered_run)
     table = answered_run.answers
     failed = table[table["error"] != ""].groupby("configuration").size()
     asked = table[table["reason"] == ""].groupby("configuration").size()
-    assert line == (
+    assert missing_sentence(answered_run, name) == (
         f"{failed[name]} of {asked[name]:,} answers of {name} are missing and not scored: the server timed out (60 s). "
         f"{failed[other]} answers of other configurations are missing, too."
     )
@@ -234,13 +231,12 @@ def test_answers_that_were_cut_off_are_counted_if_they_are_more_than_a_few(answe
     assert "in place of answers" not in line
 
 
-def test_the_terminal_says_what_is_found_what_is_missing_and_what_an_answer_costs(answered_run):
-    found, missing, costs = conditions.terminal_lines(findings(answered_run))
-    assert summary_lines(answered_run)[-3:] == [found, missing, costs]
+def test_the_cost_of_an_answer_is_its_time_and_its_tokens(answered_run):
     name = answering(answered_run)[0]
-    assert found.startswith(f"{name} has answer_recall 0.")
-    assert "missing" in missing
-    assert costs == f"An answer of {name} from what it retrieves costs 320 ms in the median, 240 prompt tokens and 12 answer tokens."
+    assert (
+        cost_sentence(answered_run, name)
+        == f"An answer of {name} from what it retrieves costs 320 ms in the median, 240 prompt tokens and 12 answer tokens."
+    )
 
 
 def test_prices_are_stated_per_answer_and_for_all(unanswered):

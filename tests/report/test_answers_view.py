@@ -66,7 +66,7 @@ def test_the_default_is_the_first_of_the_ranking_and_another_can_be_named(result
 def test_every_part_of_the_view_shows_something(view):
     for part in (view.overview, view.conditions, view.attacks, view.refusals, view.examples, view.costs):
         assert len(words(part())) > 100
-    assert "injection/override" in view.decomposition().alt
+    assert "injection/override" in words(view.decomposition())
 
 
 def test_every_answer_is_beside_its_context(view):

@@ -1,65 +1,85 @@
-"""report.html in Chromium: it works, everybody can use it, it asks nothing of anybody."""
+"""Pages in Chromium: on every screen and on paper everybody can read them, they keep to their width, and they ask nothing of anybody."""
 
-from dataclasses import dataclass, field
+import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import pytest
 
-from tests.page_checks import serious
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Page
+from tests.page_checks import beyond, serious
+from workbench.runner.notebook_runner.kernels import Kernels
 
 pytestmark = pytest.mark.browser
-LOOKS = [(scheme, width) for scheme in ("light", "dark") for width in (1280, 390)]
+# At 200 % the page of a window of 1,280 pixels is half as wide, and so is a sheet of A4 without its margins.
+LOOKS: dict[str, dict[str, Any]] = {
+    "1280": {},
+    "1920": {"width": 1920},
+    "390": {"width": 390},
+    "zoom 200 %": {"width": 640, "height": 400, "device_scale_factor": 2},
+    "dark": {"scheme": "dark"},
+    "dark 390": {"scheme": "dark", "width": 390},
+    "A4": {"width": 688, "height": 970, "scheme": "dark"},
+    "no JavaScript": {"java_script_enabled": False},
+}
+REPORTS = ("quickstart", "untidy", "equivalent", "one", "thousand", "hostile")
+OPENED = "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
+MEASURES = """() => {
+  const words = document.body.innerText.split(/\\s+/).filter(Boolean).length;
+  const focusable = [...document.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex]")];
+  const stops = focusable.filter((one) => one.tabIndex >= 0 && !one.disabled && one.checkVisibility()).length;
+  const screens = document.documentElement.scrollHeight / innerHeight;
+  const sections = document.querySelectorAll("main > section").length;
+  return { sections, words, nodes: document.querySelectorAll("*").length, stops, screens };
+}"""
 
 
-@dataclass
-class Seen:
-    """A page that was opened, and what it said or asked for that it should not have."""
+@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize("which", REPORTS)
+def test_everybody_can_read_a_report(request, opened, tmp_path, which, look):
+    path = request.getfixturevalue(f"{which}_page")
+    page = opened(path, ready=look != "no JavaScript", **LOOKS[look]).page
+    rows = page.locator("#ranking-table tr[data-name]")
+    if look == "A4":
+        page.emulate_media(media="print")
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    elif look != "no JavaScript":
+        page.locator("#queries-list a").first.click()
+        page.wait_for_selector("#query-detail h3:focus")
+    if look in ("A4", "no JavaScript"):
+        # Nothing is asked of a reader who cannot press anything, and the questions of the leading pair are listed.
+        controls = page.locator("#theme, .copy, #ranking-filter, .more-rows, #queries-split")
+        assert not any(one.is_visible() for one in controls.all())
+        assert page.locator("#queries-static").is_visible()
+        assert all(row.is_visible() for row in rows.all())
+    assert page.locator("h1").is_visible()
+    assert page.locator(".facts > div").count() == 4
+    assert beyond(page) == []
+    page.evaluate(OPENED)
+    assert beyond(page) == []
+    # axe-core needs scripts: without, it looks at a copy of the page that has none.
+    assert serious(page if look != "no JavaScript" else opened(scriptless(path, tmp_path), ready=False).page) == []
+    assert page.evaluate("typeof window.x") == "undefined"
 
-    page: "Page"
-    complaints: list[str] = field(default_factory=list)
+
+def scriptless(path: Path, folder: Path) -> Path:
+    """Copy a page as a browser without JavaScript shows it."""
+    text = re.sub(r"<script>.*?</script>|</?noscript>", "", path.read_text("utf-8"), flags=re.DOTALL)
+    copy = folder / "report.html"
+    copy.write_text(text, "utf-8")
+    return copy
 
 
-@pytest.fixture
-def opened(chromium):
-    contexts = []
-
-    def open_page(path: Path, scheme: str = "light", width: int = 1280, ready: bool = True, **settings: object) -> Seen:
-        context = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, reduced_motion="reduce", **settings)
-        contexts.append(context)
-        seen = Seen(context.new_page())
-        seen.page.on("console", lambda message: seen.complaints.append(message.text))
-        seen.page.on("pageerror", lambda error: seen.complaints.append(str(error)))
-        seen.page.on("request", lambda request: seen.complaints.append(request.url) if request.url != path.as_uri() else None)
-        seen.page.goto(path.as_uri())
-        if ready:
-            seen.page.wait_for_selector("html[data-ready]", timeout=30_000)
-        return seen
-
-    yield open_page
-    for context in contexts:
-        context.close()
+@pytest.mark.parametrize("look", ["1280", "dark 390"])
+@pytest.mark.parametrize("which", ["comparison", "index"])
+def test_everybody_can_read_the_pages_of_several_runs(request, opened, which, look):
+    page = opened(request.getfixturevalue(f"{which}_page"), ready=False, **LOOKS[look]).page
+    page.evaluate(OPENED)
+    assert beyond(page) == []
+    assert serious(page) == []
 
 
 @pytest.fixture(scope="module")
-def untidy_page(untidy, tmp_path_factory) -> Path:
-    from workbench.report.render.html import write_report
-
-    return write_report(untidy, tmp_path_factory.mktemp("untidy") / "report.html")
-
-
-@pytest.fixture(scope="module")
-def answered_page(answered_run, tmp_path_factory) -> Path:
-    from workbench.report.render.html import write_report
-
-    return write_report(answered_run, tmp_path_factory.mktemp("answered") / "report.html")
-
-
-@pytest.fixture(scope="module")
-def exported(shown, hostile, untidy, answered_run, tmp_path_factory) -> list[Path]:
+def exported(shown, hostile, untidy, answered_run, kernels: Kernels, tmp_path_factory) -> list[Path]:
     """The pages of executed notebooks: tidy and untidy runs, hostile documents, answers."""
     from workbench.core.storage.result_store import Store
     from workbench.report.render.notebook_page import write_notebook_page
@@ -71,121 +91,39 @@ def exported(shown, hostile, untidy, answered_run, tmp_path_factory) -> list[Pat
         run.write(folder)
         chosen = {"configuration": run.names[0]} if name == "configuration" else {}
         executed = folder / "notebooks" / f"{name}.ipynb"
-        run_notebook(Store(folder / "store"), notebook_path(name), {"results": str(folder), **chosen}, "made", executed)
+        run_notebook(Store(folder / "store"), notebook_path(name), {"results": str(folder), **chosen}, "made", executed, kernels)
         pages.append(write_notebook_page(executed))
     return pages
 
 
-def first_names(page, table="ranking-table"):
-    return page.eval_on_selector_all(f"#{table} tbody tr:not([hidden]) th", "all => all.map(one => one.dataset.sort ?? one.textContent)")
-
-
-@pytest.mark.parametrize(("scheme", "width"), LOOKS)
-@pytest.mark.parametrize("which", ["shown", "hostile", "untidy_page", "answered_page"])
-def test_axe_finds_nothing_serious_and_nothing_is_cut_off(request, opened, which, scheme, width):
-    found = request.getfixturevalue(which)
-    seen = opened(found if isinstance(found, Path) else found.report, scheme, width)
-    page = seen.page
-    page.locator("#queries-table tbody button").first.click()
-    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
-    assert serious(page) == []
-    beyond = """[...document.querySelectorAll("body *")].filter((one) => one.getBoundingClientRect().right > innerWidth + 1
-        && !one.closest(".frame, .canvas, nav, .unseen")).map((one) => one.outerHTML.slice(0, 120))"""
-    assert page.evaluate(beyond) == []
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    assert page.evaluate("typeof window.x") == "undefined"
-    assert seen.complaints == []
-
-
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
-def test_axe_finds_nothing_serious_in_exported_notebooks(opened, exported, scheme, width):
+@pytest.mark.parametrize("look", ["1280", "dark 390"])
+def test_everybody_can_read_exported_notebooks(opened, exported, look):
     for path in exported:
-        seen = opened(path, scheme, width, ready=False)
-        seen.page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
-        assert serious(seen.page) == [], path
-        assert seen.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
-        assert seen.page.evaluate("typeof window.x") == "undefined"
-        assert seen.complaints == []
+        page = opened(path, ready=False, **LOOKS[look]).page
+        page.evaluate(OPENED)
+        assert beyond(page) == [], path
+        assert serious(page) == [], path
+        assert page.evaluate("typeof window.x") == "undefined"
 
 
-def test_the_ranking_is_sorted_by_its_headings(opened, shown):
-    seen = opened(shown.report)
-    before = first_names(seen.page)
-    heading = seen.page.locator("#ranking-table thead th").first
-    heading.locator("button").click()
-    assert heading.get_attribute("aria-sort") == "ascending"
-    assert first_names(seen.page) == sorted(before)
-    heading.locator("button").press("Enter")
-    assert heading.get_attribute("aria-sort") == "descending"
-    assert first_names(seen.page) == sorted(before, reverse=True)
-    seen.page.get_by_role("button", name="span_recall@500t").first.click()
-    assert heading.get_attribute("aria-sort") is None
-    assert first_names(seen.page) == before
-    assert seen.complaints == []
+def test_the_report_of_a_run_like_the_quickstart_is_as_long_as_a_person_reads(opened, quickstart_page):
+    found = opened(quickstart_page, height=800).page.evaluate(MEASURES)
+    most = {"sections": 12, "words": 4500, "nodes": 8000, "stops": 150, "screens": 12.5}
+    assert {name: value for name, value in found.items() if value > most[name]} == {}
 
 
-def test_the_ranking_is_filtered_by_text_and_by_tie_set(opened, made, tmp_path):
-    from workbench.report.analysis.findings import findings
-    from workbench.report.render.html import write_report
-
-    outcome = made.valued([[1.0, 1.0, 0.0] * 40, [1.0, 0.0, 1.0] * 40, [0.0] * 119 + [1.0]])
-    seen = opened(write_report(outcome, tmp_path / "report.html"))
-    every = first_names(seen.page)
-    seen.page.fill("#ranking-text", every[1])
-    assert first_names(seen.page) == [every[1]]
-    assert seen.page.text_content("#ranking-count") == "1 of 3 configurations"
-    seen.page.fill("#ranking-text", "")
-    seen.page.check("#ranking-level")
-    assert first_names(seen.page) == list(findings(outcome).verdict.best)
-    assert len(first_names(seen.page)) == 2
-    assert seen.complaints == []
-
-
-def test_a_question_opens_to_its_chunks_with_the_evidence_marked(opened, hostile):
-    seen = opened(hostile.report)
-    page = seen.page
-    page.fill("#queries-text", "ferry")
-    assert page.text_content("#queries-count") == "1 of 5 questions"
-    page.locator("#queries-table tbody tr:not([hidden]) button").click()
-    detail = page.locator("#query-detail")
-    assert detail.is_visible()
-    assert page.evaluate("document.activeElement.tagName") == "H3"
-    marks = detail.locator("mark").all_text_contents()
-    assert marks
-    assert all(mark in "The ferry leaves at ten." for mark in marks)
-    assert any(len(mark) > 10 for mark in marks)
-    page.select_option("#detail-0", "1")
-    assert page.evaluate("document.activeElement.id") == "detail-0"
-    detail.get_by_role("button", name="Close").click()
-    assert not detail.is_visible()
-    assert "ferry" in page.evaluate("document.activeElement.textContent")
-    assert seen.complaints == []
-
-
-def test_questions_are_sorted_by_difference_and_filtered_by_cause(opened, made, tmp_path):
-    from workbench.report.render.html import write_report
-    from workbench.runner.execution.collect import collect
-
-    seen = opened(write_report(collect(made.ran(3)), tmp_path / "report.html"))
-    page = seen.page
-    apart = page.eval_on_selector_all("#queries-table tbody tr", "rows => rows.map(row => Number(row.cells[1].dataset.sort))")
-    assert apart == sorted(apart, reverse=True)
-    options = page.eval_on_selector_all("#queries-cause option", "all => all.map(one => [one.value, one.textContent])")
-    shown = {}
-    page.select_option("#queries-by", "0")
-    for value, name in options[1:]:
-        page.select_option("#queries-cause", value)
-        shown[name] = page.locator("#queries-table tbody tr:not([hidden])").count()
-    assert sum(shown.values()) > 0
-    page.select_option("#queries-cause", "")
-    missing = page.locator("#queries-table tbody tr:not([hidden])").count()
-    assert max(shown.values()) <= missing <= sum(shown.values())
-    assert seen.complaints == []
+def test_the_contents_stay_in_sight_and_fit_the_width(opened, quickstart_page):
+    page = opened(quickstart_page).page
+    assert page.locator("nav a").count() <= 12
+    assert page.evaluate("(() => { const list = document.querySelector('nav ul'); return list.scrollWidth <= list.clientWidth; })()")
+    page.locator("nav a").last.click()
+    assert page.evaluate("document.querySelector('nav').getBoundingClientRect().top") == 0
+    assert page.locator("#appendix h2").is_visible()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_look_follows_the_system_until_it_is_chosen(opened, shown, scheme):
-    page = opened(shown.report, scheme).page
+def test_the_look_follows_the_system_until_it_is_chosen(opened, hostile_page, scheme):
+    page = opened(hostile_page, scheme).page
     ground = "getComputedStyle(document.body).backgroundColor"
     before = page.evaluate(ground)
     assert (sum(map(int, before[4:-1].split(","))) > 380) == (scheme == "light")
@@ -196,59 +134,17 @@ def test_the_look_follows_the_system_until_it_is_chosen(opened, shown, scheme):
     assert page.evaluate(ground) != before
 
 
-def test_without_a_script_everything_but_the_questions_is_read(opened, shown):
-    seen = opened(shown.report, ready=False, java_script_enabled=False)
-    text = seen.page.inner_text("body")
-    assert "This part needs JavaScript" in text
-    assert "fixed-16" in text
-    assert seen.page.locator("#ranking-table").is_visible()
-    assert not seen.page.locator("#theme").is_visible()
-    assert not seen.page.locator("#ranking-filter").is_visible()
-    assert seen.complaints == []
-
-
-def test_a_keyboard_reaches_the_results_first(opened, shown):
-    page = opened(shown.report).page
+def test_a_keyboard_reaches_the_results_first(opened, hostile_page):
+    page = opened(hostile_page).page
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.id") == "main"
 
 
-def test_printed_it_is_light_and_leaves_the_controls_out(opened, shown):
-    page = opened(shown.report, "dark").page
-    page.emulate_media(media="print")
-    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-    for hidden in ("nav", "#theme", "#queries", ".controls"):
-        assert not page.locator(hidden).first.is_visible()
-    assert page.pdf().startswith(b"%PDF")
-
-
-def test_tables_stay_in_the_flow_and_say_where_columns_continue(opened, untidy_page):
-    page = opened(untidy_page, width=390).page
-    inner = "[...document.querySelectorAll('.frame')].filter((one) => one.scrollHeight > one.clientHeight + 1).length"
-    assert page.evaluate(inner) == 0
-    said = page.locator(".frame:has(#ranking-table) + .more")
-    assert said.text_content().endswith("more columns →")
-    page.evaluate("document.querySelector('.frame:has(#ranking-table)').scrollLeft = 10000")
-    said.wait_for(state="hidden")
-    assert opened(untidy_page).page.locator("#ranking-table").is_visible()
-
-
-def test_a_long_list_of_questions_shows_the_first_and_the_rest_when_asked(opened, untidy_page):
-    page = opened(untidy_page).page
-    rows, more = page.locator("#queries-table tbody tr:visible"), page.locator("#queries-more")
-    assert rows.count() == 20
-    assert more.text_content() == "Show 100 more questions"
-    more.click()
-    assert rows.count() == 120
-    assert not more.is_visible()
-
-
-def test_a_question_id_leads_to_its_drill_down(opened, untidy_page):
-    seen = opened(untidy_page)
-    link = seen.page.locator("#pairs [data-query]").first
-    link.click()
-    assert seen.page.locator("#query-detail").is_visible()
-    assert link.get_attribute("data-query") in seen.page.locator("#query-detail .note").first.text_content()
-    assert seen.complaints == []
+def test_the_index_says_everything_without_a_script_and_its_cards_name_each_value(opened, index_page):
+    page = opened(index_page, width=390, ready=False, java_script_enabled=False).page
+    assert page.locator(".runs tbody tr").count() == 4
+    assert page.get_by_role("link", name="comparison of now").get_attribute("href") == "./now/compared.html"
+    label = page.locator(".runs tbody td[data-label=verdict]").first
+    assert label.evaluate("one => getComputedStyle(one, '::before').content") == '"verdict"'

@@ -3,7 +3,7 @@ from collections.abc import Callable
 import pytest
 
 from workbench.report.results.run_tables import RunTables
-from workbench.report.sentences import delivery_notes, other_budgets, short_deliveries, unfilled_budgets, whole_corpus
+from workbench.report.sentences import delivery_notes, most_of_corpus, other_budgets, short_deliveries, unfilled_budgets, whole_corpus
 from workbench.runner.execution.collect import collect
 from workbench.runner.execution.local import Outcome
 
@@ -25,8 +25,10 @@ def test_a_budget_that_every_configuration_fills_with_what_is_measured_needs_no_
 
 def test_a_corpus_that_fits_into_the_budget_is_told_from_too_few_matches(swept: Callable[..., RunTables]) -> None:
     whole, few = delivery_notes(swept("span_recall@5000t", "recall@3"))
-    assert whole == "The whole corpus fits into 5,000 tokens: fixed-16-0 delivers everything that it finds, so the order does not matter."
-    assert few == "Too few chunks match to fill the token budget with fixed-16-0-bm25 on 100.0 % of the questions."
+    assert (
+        whole == "The whole corpus fits into 5,000 tokens: fixed-16-0-k2 delivers everything that it finds, so the order does not matter."
+    )
+    assert few == "Too few chunks match to fill the token budget with fixed-16-0-bm25-k2 on 100.0 % of the questions."
 
 
 def test_another_delivery_than_the_measured_one_is_named(swept: Callable[..., RunTables]) -> None:
@@ -67,3 +69,13 @@ def test_budgets_of_contexts_that_make_no_difference_are_named(run: Callable[...
         "Budgets of 400 and 1,000 tokens give the same contexts, because retrieval delivers no more text; "
         "set deliver of the retrieval to as many tokens as the largest budget to compare them."
     ]
+
+
+@pytest.mark.parametrize(
+    ("tokens", "corpus", "said"), [(2000, 2322.0, True), (2000, 4001.0, False), (2000, 1500.0, True), (2000, 0.0, False)]
+)
+def test_a_measured_text_of_most_of_the_corpus_is_said_to_tell_little(tokens: int, corpus: float, said: bool) -> None:
+    notes = most_of_corpus(tokens, corpus)
+    assert bool(notes) is said
+    if corpus > tokens:
+        assert notes == [] or notes[0].startswith("2,000 tokens are 86.1 % of all text (2,322 tokens)")

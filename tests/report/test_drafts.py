@@ -8,13 +8,14 @@ import pytest
 
 from tests.made_runs import Made
 from workbench.measures.statistics.verdict import Reason
+from workbench.report.analysis.decision import decide
 from workbench.report.analysis.findings import findings
 from workbench.report.model import Figure
-from workbench.report.render.plain import summary_lines, summary_markdown
+from workbench.report.render.plain import summary_lines
 from workbench.report.results.run_tables import RunTables
 from workbench.report.sentences import beside_verdict, drafts_lines
-from workbench.report.topics.registry import headline, opening
-from workbench.report.topics.retrieval.verdict import differences
+from workbench.report.topics.decision.opening import opening
+from workbench.report.topics.retrieval.differences import differences
 
 PLACEHOLDER = '{"synthetic": true, "provenance": {"part": "placeholder"}}'
 DRAFT, ACCEPTED = '{"synthetic": true}', '{"synthetic": true, "accepted_by": "Ada"}'
@@ -34,17 +35,16 @@ def drafted(run: RunTables, waiting: int) -> RunTables:
 
 
 @pytest.mark.parametrize(("waiting", "questions"), [(1, "1 of 120 questions is a draft"), (120, "every question is a draft")])
-def test_a_run_on_drafts_is_a_preview_in_the_headline_in_the_terminal_and_as_markdown(won: RunTables, waiting: int, questions: str) -> None:
+def test_a_run_on_drafts_is_a_preview_in_the_headline_and_in_the_terminal(won: RunTables, waiting: int, questions: str) -> None:
     run = drafted(won, waiting)
-    lead = f"A preview, not a decision: {questions} that nobody has accepted, so nothing is tested and no winner is named."
-    assert headline(findings(run)).text == lead
+    lead = f"Do not decide yet: {questions} that nobody has accepted."
+    assert opening(decide(findings(run))).headline == lead
     lines = summary_lines(run)
     assert lead in lines
-    assert "Nothing was tested, because no claim rests on drafts." in lines
-    assert "First accept or delete the drafts, in the labeller or with workbench dataset accept, and sweep again." in lines
-    for text in ("\n".join(lines), summary_markdown(run)):
-        assert " wins " not in text
-        assert not re.search(r"\bp [=<]|indistinguishable|95 % confidence|chance", text)
+    assert "How sure? not at all: no claim rests on drafts, so nothing is tested." in lines
+    assert "Next: Accept or delete the drafts in the labeller, then sweep again." in lines
+    assert " wins " not in "\n".join(lines)
+    assert not re.search(r"\bp [=<]|indistinguishable|95 % confidence", "\n".join(lines))
 
 
 def test_a_preview_keeps_the_order_and_the_means_and_has_no_tie_set_p_or_bounds_of_differences(won: RunTables) -> None:
@@ -57,7 +57,7 @@ def test_a_preview_keeps_the_order_and_the_means_and_has_no_tie_set_p_or_bounds_
     assert (preview.verdict.best, preview.verdict.behind) == (preview.verdict.ranked, ())
     (figure,) = [block for block in differences(preview).blocks if isinstance(block, Figure)]
     assert figure.caption == "All points are rings, because on drafts no difference is claimed."
-    for pair in (*preview.verdict.comparisons, *preview.verdict.all_pairs):
+    for pair in preview.verdict.pairs:
         numbers = [pair.p, pair.p_random, pair.p_adjusted, pair.p_holm, pair.low_adjusted, pair.high_adjusted]
         assert np.isnan([*numbers, pair.difference.low, pair.difference.high]).all()
         assert pair.difference.value == decided.verdict.between(pair.a, pair.b).difference.value
@@ -67,8 +67,8 @@ def test_a_preview_keeps_the_order_and_the_means_and_has_no_tie_set_p_or_bounds_
 def test_the_report_and_the_terminal_count_the_drafts_once_and_name_their_bias(won: RunTables, waiting: int) -> None:
     run, bias = drafted(won, waiting), "Drafts use the words of their evidence, which favours lexical search."
     conclusions = findings(run)
-    page, lines = [headline(conclusions).text, *opening(conclusions)], summary_lines(run)
-    for text in (page, lines, summary_markdown(run).splitlines()):
+    page, lines = opening(decide(conclusions)).text.split("\n"), summary_lines(run)
+    for text in (page, lines):
         assert len([line for line in text if "that nobody has accepted" in line]) == 1
         assert len([line for line in text if bias in line]) == 1
 
@@ -95,7 +95,7 @@ def test_lexical_search_is_named_only_if_the_run_has_it(won: RunTables) -> None:
 def test_accepted_questions_are_not_warned_of(won: RunTables) -> None:
     run = drafted(won, 0)
     assert drafts_lines(run) == drafts_lines(won) == []
-    assert headline(findings(run)) == headline(findings(won))
+    assert opening(decide(findings(run))) == opening(decide(findings(won)))
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_figures_on_placeholders_are_called_no_result(won: RunTables, placeholde
     run = replace(won, sources={**won.sources, "questions": lambda _: won.questions.assign(metadata=fields)})
     why = f"{questions}, and figures on headings in place of questions are not a result"
     lines = summary_lines(run)
-    assert f"A preview, not a decision: {why}, so nothing is tested and no winner is named." in lines
-    assert "First write the questions in place of the placeholders, in the labeller, and sweep its dataset." in lines
+    assert f"Do not decide yet: {why}." in lines
+    assert "Next: Write the questions in place of the placeholders in the labeller, then sweep again." in lines
     assert "Headings use the words of their evidence, which favours lexical search." in lines
     assert "write the questions before you decide." in drafts_lines(run)[0]

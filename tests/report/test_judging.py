@@ -31,8 +31,8 @@ def trust(**changes):
 @pytest.mark.parametrize(
     ("counts", "said"),
     [
-        ({"rank": 9, "refusal": 4}, "most often (9) because evidence is missing: it ranks too low"),
-        ({"rank": 4, "refusal": 4}, "as often as any other cause (4) because evidence is missing: it ranks too low"),
+        ({"rank": 9, "refusal": 4}, "most often (9) because evidence is missing: the evidence ranks too low"),
+        ({"rank": 4, "refusal": 4}, "as often as any other cause (4) because evidence is missing: the evidence ranks too low"),
         ({"refusal": 4}, "each time because the answer is a refusal"),
         ({"unrefused": 1}, "because it should have been refused"),
         ({"unsure": 3, "refusal": 1}, "most often (3) for no reason that shows"),
@@ -106,7 +106,7 @@ def test_the_figures_that_reports_state_are_those_of_the_benchmark():
 def test_failures_that_rest_on_overlap_say_how_it_was_measured(scored_run):
     said = failure_sentence(scored_run, failures({"unused": 2}, given=10))
     assert "2 of 10 answers" in said
-    assert "0.90 where faults were planted, and of 0.57 [0.42, 0.72] on 144 answers of large models" in said
+    assert "an AUROC of 0.57 [0.42, 0.72] on answers of large models" in said
     assert "AUROC" not in failure_sentence(scored_run, failures({"refusal": 1, "unrefused": 1}, given=10))
 
 

@@ -1,18 +1,17 @@
-"""A run that no one tidied: 26 configurations, names of 80 letters, a window too short, an embedder that fails, one question."""
+"""A run that no one tidied: 35 configurations, names of 80 letters, a window too short, services, failures, one question."""
 
 import html
-import itertools
 import re
 
 import pytest
-from matplotlib.text import Text
 
+from tests.made_runs import one_question
 from workbench.core.text.formatting import shortened
 from workbench.report.analysis.findings import findings
 from workbench.report.analysis.parts import parts
 from workbench.report.model import Collapsible, Columns, Figure, Section, Table
 from workbench.report.render.html import document_of, rendered
-from workbench.report.render.plain import summary_lines, summary_markdown
+from workbench.report.render.plain import summary_lines
 from workbench.report.views import ComparisonView, ConfigurationView
 from workbench.runner.execution.collect import collect
 
@@ -43,46 +42,14 @@ def page(document):
 
 def test_it_is_as_untidy_as_it_is_said_to_be(untidy):
     found = findings(untidy)
-    assert (len(found.standings.ranked), len(found.standings.windowed), len(found.failures)) == (26, 1, 1)
+    assert (len(found.standings.ranked), len(found.standings.windowed), len(found.failures)) == (29, 2, 4)
     assert max(map(len, untidy.names)) == 80
     assert sum(len(name) == 80 for name in untidy.names) >= 6
 
 
-def test_no_figure_is_wider_than_its_frame(document):
-    figures = of_kind(document, Figure)
-    assert len(figures) >= 3
-    for figure in figures:
-        figure.drawing.canvas.draw()
-        width, drawn = figure.drawing.get_figwidth(), figure.drawing.get_tightbbox()
-        assert drawn.x0 >= -0.01, figure.name
-        assert drawn.x1 <= width + 0.01, figure.name
-        assert figure.drawing.axes[0].get_window_extent().width > 0.2 * figure.drawing.bbox.width
-
-
-def test_names_in_figures_do_not_overlap(document):
-    for figure in of_kind(document, Figure):
-        figure.drawing.canvas.draw()
-        # Names beside points without the lines that lead to them; those beside rows are ticks.
-        boxes = sorted((Text.get_window_extent(text) for text in figure.drawing.axes[0].texts), key=lambda box: box.y0)
-        assert len(boxes) >= (25 if figure.name == "differences" else 1)
-        # The letters' own height, without the room for what hangs below the line.
-        assert all(lower.y1 <= upper.y0 + 0.25 * lower.height for lower, upper in itertools.pairwise(boxes))
-
-
-def test_a_crowded_figure_names_the_important_points_and_its_table_names_all(document, untidy):
-    crowded = [figure for figure in of_kind(document, Figure) if figure.name not in ("differences", "parts")]
-    assert len(crowded) >= 2
-    for figure in crowded:
-        written = [text.get_text() for text in figure.drawing.axes[0].texts]
-        assert 1 <= len(written) <= 12
-        assert "Only these are named" in figure.caption
-        assert {row.cells[0].text for row in figure.data.rows} >= set(untidy.names[:26])
-        assert {short for short, _ in figure.key} <= set(written)
-
-
 def test_every_shortened_name_has_its_full_one_in_the_key(document, untidy):
     keys = [block.key for block in [*of_kind(document, Figure), *of_kind(document, Table)] if block.key]
-    assert len(keys) >= 4
+    assert keys
     named = {*untidy.names, *(f"{part.alternative} over {part.reference}" for part in parts(untidy))}
     for key in keys:
         assert len({short for short, _ in key}) == len(key)
@@ -101,7 +68,7 @@ def test_names_with_equal_ends_stay_apart():
 def test_full_names_are_in_every_table_that_names_its_rows(page, untidy):
     table = page[page.index('<table id="ranking-table"') :]
     table = html.unescape(table[: table.index("</table>")])
-    assert all(f"</span>{name}</th>" in table for name in untidy.names[:26])
+    assert all(f' data-name="{name}" title="{name}"' in table for name in untidy.configurations_settings)
 
 
 def test_values_that_differ_never_look_equal_beside_each_other(document):
@@ -119,21 +86,15 @@ def test_captions_do_not_speak_of_light_and_dark(page):
     assert not re.search(r"\b(darker|lighter|filled|hollow)\b", said)
 
 
-def test_question_ids_lead_to_their_drill_down(page, untidy):
-    linked = set(re.findall(r'<a href="#queries" data-query="([^"]+)">', page))
-    assert len(linked) > 20
-    assert linked <= set(untidy.questions["query_id"])
-
-
 def test_one_of_anything_is_said_in_the_singular(made):
     made_few = collect(made.ran(1, documents=1, name="one", dataset=one_question(made)))
     view = ComparisonView(made_few)
-    parts = [view.overview(), view.ranking(), view.differences(), view.sources(), view.costs(), view.exploratory()]
+    parts = [view.overview(), view.ranking(), view.differences(), view.sources(), view.costs(), view.parts()]
     one = ConfigurationView(made_few, made_few.names[0])
     parts += [one.overview(), one.metrics(), one.misses(), one.queries(), one.lengths(), one.separation(), one.worst()]
     shown = " ".join(re.sub(r"<[^>]+>", " ", f"{part.html} {part.alt}") for part in parts)
     page = re.sub(r"<(script|style)\b.*?</\1>|<[^>]+>", " ", rendered(document_of(made_few)), flags=re.DOTALL)
-    text = " ".join([shown, page, *summary_lines(made_few), summary_markdown(made_few)])
+    text = " ".join([shown, page, *summary_lines(made_few)])
     assert "1 question" in text
     assert not re.search(r"(?<![\d.,])1 (queries|questions|chunks|tokens|documents|configurations|clusters|pieces|slices)\b", text)
 
@@ -141,17 +102,10 @@ def test_one_of_anything_is_said_in_the_singular(made):
 def test_one_question_has_no_interval(made):
     run = collect(made.ran(2, documents=1, name="single", dataset=one_question(made)))
     lines = summary_lines(run)
-    assert "There is no difference: fixed-16-0 and fixed-24-0 have the same span_recall@60t on 1 question." in lines
+    assert (
+        "Do not decide yet. 1 question about 1 document cannot tell these two configurations apart: their span_recall@60t is the same."
+        in lines
+    )
     page = html.unescape(rendered(document_of(run)))
     assert "[documents: 1]" in page
     assert "[0.000, 0.000]" not in page
-
-
-def one_question(made) -> dict[str, str]:
-    folder = made.folder / "one-question"
-    if not folder.exists():
-        (folder / "documents").mkdir(parents=True)
-        (folder / "documents" / "d.md").write_text("The ferry leaves at ten in the morning.", "utf-8")
-        row = '{"query_id": "q", "query": "When does the ferry leave?", "relevant_doc_ids": ["d"], "evidence": [[{"doc_id": "d", "start": 0, "end": 39}]]}'
-        (folder / "questions.jsonl").write_text(row + "\n", "utf-8")
-    return {"kind": "golden", "path": str(folder)}

@@ -18,7 +18,6 @@ from workbench.report.analysis.answer_values import (
     missing_answers,
 )
 from workbench.report.analysis.decomposition import REMAINING, Decomposition, Loss, decomposition_of
-from workbench.report.analysis.findings import Findings
 from workbench.report.model import SummaryItem
 from workbench.report.results.run_tables import RunTables
 from workbench.report.sentences import too_few
@@ -27,21 +26,16 @@ QUESTION = "Does the answer hold?"
 # What the generator reads in each condition.
 MEANINGS = {
     "none": "no passages: closed book",
-    "gold": "the chunks with the evidence and no others",
-    "gold_distractors": "the evidence among distractors, as much text as retrieved",
+    "gold": "the evidence alone",
+    "gold_distractors": "the evidence among distractors",
     "retrieved": "what the configuration retrieves",
     "missing_gold": "what it retrieves, without any evidence",
-    "irrelevant_only": "chunks of irrelevant documents only",
-    "counterfactual": "the evidence beside a copy with one altered fact",
-    "injection": "the evidence with a planted instruction",
+    "irrelevant_only": "passages of irrelevant documents only",
+    "counterfactual": "the evidence and an altered copy",
+    "injection": "the evidence and an instruction",
 }
 # Where the altered copy is.
 PLACES = {"before": "before the evidence", "after": "after the evidence"}
-
-
-def does_it_hold(findings: Findings) -> list[SummaryItem]:
-    """Say how the answers of the first configuration that answers depend on the context. Empty for a run without answers."""
-    return [hold_answer(findings, name) for name in answering(findings)[:1]]
 
 
 def hold_answer(run: RunTables, configuration: str) -> SummaryItem:
@@ -70,8 +64,8 @@ def detail_sentences(run: RunTables, parts: Decomposition) -> list[str]:
 def loss_sentences(run: RunTables, parts: Decomposition) -> list[str]:
     """State the losses through retrieval and distractors, and the largest under attack. Only significant losses are claimed.
 
-    Where the evidence alone is refused more often than the other condition, it is no ceiling: no absence of a loss is stated, and both the loss on all
-    questions and that on those without such a refusal are.
+    Where the evidence alone is refused more often than the other condition, it is no ceiling: no absence of a loss is stated, but the loss on the
+    questions without such a refusal.
     """
     few = [loss for loss in parts.losses if loss.reading is EffectReading.TOO_FEW]
     enough = [loss for loss in parts.losses if loss not in few]
@@ -103,9 +97,9 @@ def missing_sentence(run: RunTables, configuration: str) -> str:
 
 def cut_sentences(run: RunTables) -> list[str]:
     """Count the answers of all configurations that were cut off at a token limit, without a full stop. Empty if there are only a few."""
-    sentences = []
+    sentences, answers = [], cut_answers(run)
     for unclear, why in ((True, ", and no reply marks its reasoning, so these texts may be reasoning in place of answers"), (False, "")):
-        rows = [(name, cut, given) for name, cut, given, unknown in cut_answers(run) if unknown == unclear]
+        rows = [(name, cut, given) for name, cut, given, unknown in answers if unknown == unclear]
         named = listed([f"{count(cut)} of {plural(given, 'answer')} of {name}" for name, cut, given in rows], 3)
         verb = "was" if sum(cut for _, cut, _ in rows) == 1 else "were"
         sentences += [f"{named} {verb} cut off at the token limit{why}; raise max_tokens"] if rows else []
@@ -162,26 +156,17 @@ def _claims(losses: Sequence[Loss]) -> list[str]:
 
 
 def _masked(losses: Sequence[Loss]) -> list[str]:
-    """State losses against the evidence alone if that is refused more often: on all questions, and on those without such a refusal."""
+    """State losses on the questions that are answered from the evidence alone, if that is refused more often. The table has those on all questions."""
     if not losses:
         return []
     others = [f"{_refused(loss.refused)} {_context(loss)}" for loss in losses]
     ceiling = f"The evidence alone is no ceiling: {_refused(losses[0].alone)} answers from it are refused, but {listed(others)}."
-    whole = listed([f"{_size(loss)} {_cause(loss)} ({plural(loss.difference.n, 'question')})" for loss in losses])
-    answered = [(loss, loss.answered) for loss in losses if loss.answered]
-    means = [(_cause(loss), effect.comparison.simultaneous) for loss, effect in answered]
+    means = [(_cause(loss), loss.answered.comparison.simultaneous) for loss in losses if loss.answered]
     rest = listed([f"{number(mean.value)} {mean.bounds()} {cause} ({plural(mean.n, 'question')})" for cause, mean in means])
-    without = (
-        f"On those that are answered from the evidence alone it is {rest}." if answered else "None is answered from the evidence alone."
-    )
-    able = [_range([loss.detectable for loss in losses]), _range([effect.detectable for _, effect in answered])]
-    shown = f"A loss of {', and there of '.join(able)} would be shown with 80 % power." if all(able) else ""
-    return list(filter(None, [ceiling, f"On all questions the loss is too small by these refusals: {whole}.", without, shown]))
-
-
-def _range(values: Sequence[float]) -> str:
-    known = [value for value in values if not math.isnan(value)]
-    return " to ".join(dict.fromkeys(map(number, (min(known), max(known))))) if known else ""
+    return [
+        ceiling,
+        f"On questions that are answered from it, the loss is {rest}." if means else "None is answered from the evidence alone.",
+    ]
 
 
 def _attacked(losses: Sequence[Loss], metric: str) -> str:

@@ -16,8 +16,8 @@ _STRONGEST = 8
 # The least width of a scale, so that a small difference does not look like a large one.
 _LEAST_SPAN = 0.2
 _MOST_IDS = 12
-# The rows of a long table that are open, and the least number of rows of a long table.
-_OPEN, _LONG = 8, 13
+# The rows of a long table that are open, and the number of further rows that are not worth a fold.
+_OPEN, _SPARE = 5, 2
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,11 @@ class Scale:
         missing = max(0.0, _LEAST_SPAN - (high - low)) / 2
         above = min(missing, max(0.0, 1 - high)) if high <= 1 else missing
         return cls(low - (2 * missing - above), high + above)
+
+    @classmethod
+    def around(cls, estimates: Iterable[Interval], *, zero: bool = False) -> "Scale":
+        """The scale of all values and bounds."""
+        return cls.over((bound for each in estimates for bound in (each.low, each.value, each.high)), zero=zero)
 
     def bar(self, value: float, low: float, high: float, *, zero: bool = False) -> Bar | None:
         """The bar of a value, or None for NaN."""
@@ -72,15 +77,22 @@ def text(title: str) -> Column:
     return Column(title, "text", sorts=False)
 
 
-def value_cell(value: float, digits: int = 3, shown: str | None = None, note: str = "", shade: int | None = None) -> Cell:
+def value_cell(
+    value: float,
+    digits: int = 3,
+    shown: str | None = None,
+    note: str = "",
+    shade: int | None = None,
+    bounds: tuple[float, float] | None = None,
+) -> Cell:
     """A cell that sorts numerically."""
-    return Cell(number(value, digits) if shown is None else shown, sort=float(value), note=note, shade=shade)
+    return Cell(number(value, digits) if shown is None else shown, sort=float(value), note=note, shade=shade, bounds=bounds)
 
 
-def count_cell(value: float | None) -> Cell:
+def count_cell(value: float | None, note: str = "") -> Cell:
     """A whole number."""
     known = math.nan if value is None else float(value)
-    return Cell(count(known), sort=known)
+    return Cell(count(known), sort=known, note=note)
 
 
 def amount_cell(value: float) -> Cell:
@@ -137,15 +149,22 @@ def digits_for(values: Iterable[float]) -> int:
     return fitting_digits([0.0, *values])
 
 
-def opened(table: Table) -> list[Block]:
+def opened(table: Table, rows: int = _OPEN) -> list[Block]:
     """Show the first rows of a long table, and fold the whole below it."""
-    if len(table.rows) < _LONG:
+    if len(table.rows) <= rows + _SPARE:
         return [table]
-    first = replace(table, rows=table.rows[:_OPEN], caption=f"{table.caption} (the first {_OPEN} of {count(len(table.rows))} rows)")
+    first = replace(
+        table,
+        rows=table.rows[:rows],
+        caption=f"{table.caption} ({'the first' if rows == 1 else f'the first {rows}'} of {count(len(table.rows))} rows)",
+    )
     return [first, Collapsible(f"All {count(len(table.rows))} rows: {table.caption}", [replace(table, note="")])]
 
 
 def table_lines(table: Table) -> list[str]:
     """Render a table as aligned columns of text between the titles and the note."""
-    rows = [[column.title for column in table.columns], *([cell.text for cell in row.cells] for row in table.rows)]
+    rows = [
+        [column.title for column in table.columns],
+        *([cell.text or ", ".join(cell.queries) for cell in row.cells] for row in table.rows),
+    ]
     return [*aligned(rows), *([table.note] if table.note else [])]

@@ -1,17 +1,21 @@
 """Presentation model of a run: sections of tables, figures and sentences, made by section builders and shown by renderers."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from workbench.core.text.formatting import plural
 from workbench.report.analysis.passages import Piece
+from workbench.report.analysis.ranking import IntervalMark
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 Kind = Literal["number", "word", "text", "bar", "shade"]
 Pairs = Sequence[tuple[str, str]]
+# The least number of rows of a table that can be sorted.
+_SORTED = 8
 
 
 @dataclass(frozen=True)
@@ -39,8 +43,8 @@ class Column:
 class Cell:
     """A cell of a table.
 
-    `sort` is the sort key if the text is not, `place` precedes the name of a ranked row, `queries` are ids of questions that link to
-    their drill-down, `shade` is between 0 and 8, `target` is the anchor that the text links to.
+    `sort` is the sort key if the text is not, `queries` are ids of questions that link to
+    their drill-down, `shade` is between 0 and 8, `target` is the anchor that the text links to, `bounds` are those of its interval.
     """
 
     text: str
@@ -48,9 +52,9 @@ class Cell:
     bar: Bar | None = None
     shade: int | None = None
     note: str = ""
-    place: int | None = None
     queries: Sequence[str] = ()
     target: str = ""
+    bounds: tuple[float, float] | None = None
 
     @property
     def key(self) -> str:
@@ -62,10 +66,9 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """A row, named by its first cell. `level` marks a configuration of the tie set."""
+    """A row, named by its first cell."""
 
     cells: Sequence[Cell]
-    level: bool = False
 
 
 @dataclass(frozen=True)
@@ -80,14 +83,57 @@ class Table:
     key: Pairs = ()
 
     @property
-    def ranked(self) -> bool:
-        """True for the ranking of configurations."""
-        return self.classes == "ranked"
-
-    @property
     def sorts(self) -> bool:
-        """True if rows can be sorted by a column."""
-        return len(self.rows) > 1 and any(column.sorts for column in self.columns)
+        """True if rows can be sorted by a column, which is of no use in a few rows."""
+        return len(self.rows) >= _SORTED and any(column.sorts for column in self.columns)
+
+
+@dataclass(frozen=True)
+class RankingLine:
+    """A configuration in the ranking: its full `name`, the `label` that replaces the settings if it has none, and the cells behind the interval.
+
+    `status` is the name of a `RankStatus` in lower case, `said` the status in words. `tag` is the kind of a target. Of a failed configuration, `error`
+    is the error if it is not that of the heading, and `traceback` the path of the file.
+    """
+
+    name: str
+    place: str
+    status: str
+    said: str
+    settings: Sequence[str]
+    label: str
+    tag: str
+    mark: IntervalMark | None
+    cells: Sequence[Cell]
+    error: str = ""
+    traceback: str = ""
+
+
+class Chip(NamedTuple):
+    """A filter: its label, the value that it selects, and the number of the setting's column, which a status does not have."""
+
+    label: str
+    value: str
+    column: int | None = None
+
+
+@dataclass(frozen=True)
+class RankingTable:
+    """The ranking: `settings` and `columns` are the headings before and behind the interval, `groups` the lines under each title.
+
+    `ticks` are positions with labels, `reference` is the position of a dashed line. `table` is the same for views without a style sheet.
+    """
+
+    settings: Sequence[str]
+    interval: str
+    columns: Sequence[Column]
+    groups: Sequence[tuple[str, Sequence[RankingLine]]]
+    ticks: Sequence[tuple[float, str]]
+    reference: float | None
+    statuses: Sequence[Chip]
+    values: Sequence[Chip]
+    note: str
+    table: Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,21 +204,69 @@ class SummaryItem(NamedTuple):
         return f"{self.sentence} {self.detail}".strip()
 
 
-@dataclass(frozen=True)
-class Summary:
-    """Questions about a run with their answers."""
+class Fact(NamedTuple):
+    """A question on the first screen, its answer in a few letters, and the text below it."""
 
-    items: Sequence[SummaryItem]
+    question: str
+    answer: str
+    text: str
+
+    @property
+    def sentence(self) -> str:
+        """The text with its full stop."""
+        return self.text if self.text.endswith("…") else f"{self.text}."
+
+
+@dataclass(frozen=True)
+class ExcerptRow:
+    """A row of the excerpt: a configuration with the positions of its interval in per cent, or a group of failed ones with its `status` only.
+
+    `kind` decides symbol and colour: winner, best, behind, untested, unranked, failed. `used` marks the recommended configuration.
+    """
+
+    kind: str
+    symbol: str
+    name: str
+    full: str
+    status: str
+    place: str = ""
+    score: str = ""
+    difference: str = ""
+    bounds: str = ""
+    time: str = ""
+    marks: Bar | None = None
+    used: bool = False
+
+
+@dataclass(frozen=True)
+class RankingExcerpt:
+    """The first rows of the ranking. `reference` is the position of the dashed line, `ticks` are positions with their texts, `more` links to the rest."""
+
+    axis: str
+    compared: str
+    ticks: Sequence[tuple[float, str]]
+    rows: Sequence[ExcerptRow]
+    legend: str
+    reference: float | None = None
+    more: str = ""
+
+
+class NextStep(NamedTuple):
+    """The next thing to do, and the command that does it (may be empty)."""
+
+    sentence: str
+    command: str = ""
 
 
 @dataclass(frozen=True)
 class QuestionDetails:
-    """The packed drill-down of `shown` of `queries` questions, for a page with a script. `key` maps shortened names to full ones."""
+    """The packed drill-down of `shown` of `queries` questions, `detailed` ones with their passages, and the blocks `listed` that are read without a script."""
 
     packed: str
+    detailed: int
     shown: int
     queries: int
-    key: Pairs
+    listed: "Sequence[Block]"
 
 
 @dataclass(frozen=True)
@@ -188,7 +282,7 @@ class Collapsible:
 
 @dataclass(frozen=True)
 class Badge:
-    """A state in a few words. `tone` is alert, watch, better or steady."""
+    """A state in a few words. `tone` is alert, watch, better, level or steady."""
 
     text: str
     tone: str
@@ -243,18 +337,66 @@ class Section:
 
 
 @dataclass(frozen=True)
+class Opening:
+    """The first screen: a headline between `chips` and `lines`, facts, the next step, and `blocks`, such as an excerpt of the ranking.
+
+    `metric` begins the first of the lines, `notes` end the screen.
+    """
+
+    headline: str
+    chips: Sequence[Badge] = ()
+    metric: str = ""
+    lines: Sequence[str] = ()
+    facts: Sequence[Fact] = ()
+    step: NextStep | None = None
+    blocks: "Sequence[Block]" = ()
+    notes: Sequence[str] = ()
+
+    @property
+    def notes_title(self) -> str:
+        """The link to the notes. Empty without any."""
+        return f"{plural(len(self.notes), 'note')} on these numbers" if self.notes else ""
+
+    @property
+    def text(self) -> str:
+        """The whole without its blocks, in lines."""
+        # "15 of 77" is the subject of what follows.
+        facts = [f"{fact.question} {fact.answer}{'' if ' of ' in fact.answer else ':'} {fact.sentence}" for fact in self.facts]
+        step = [f"Next: {self.step.sentence}", *([f"    {self.step.command}"] if self.step.command else [])] if self.step else []
+        lines = [f"{self.metric} {line}".strip() if place == 0 else line for place, line in enumerate(self.lines)]
+        return "\n".join([self.headline, *lines, *facts, *step, *self.notes])
+
+
+@dataclass(frozen=True)
 class Report:
-    """The report of a run: headline, answers, sections, and the `names` of its configurations. A badge precedes the headline, `summary` the sections."""
+    """A page: its opening, sections, and the `names` of configurations in its sentences. `about` follows the title.
+
+    Sections show `short_names` in place of names.
+    """
 
     title: str
     folder: str
     names: Sequence[str]
-    headline: Headline
-    opening: Sequence[str]
-    answers: Summary
+    opening: Opening
     sections: Sequence[Section]
-    badge: Badge | None = None
-    summary: "Sequence[Block]" = ()
+    about: str = ""
+    short_names: Mapping[str, str] = field(default_factory=dict)
 
 
-Block = Table | Figure | Headline | Prose | Lines | Terms | Summary | QuestionDetails | Collapsible | Badge | Indicators | Columns | Section
+Block = (
+    Table
+    | RankingTable
+    | Figure
+    | Headline
+    | Prose
+    | Lines
+    | Terms
+    | Opening
+    | RankingExcerpt
+    | QuestionDetails
+    | Collapsible
+    | Badge
+    | Indicators
+    | Columns
+    | Section
+)

@@ -5,7 +5,7 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from workbench.core.text.formatting import NONE, capitalised, count, interval, listed, number, plural, share, signed, spread
+from workbench.core.text.formatting import NONE, capitalised, count, interval, listed, number, p_value, plural, share, signed, spread
 from workbench.measures.metrics.names import Metric
 from workbench.measures.statistics.intervals import Interval
 from workbench.measures.statistics.screening import ScreenedConfiguration, Screening
@@ -23,8 +23,8 @@ _LEXICAL = ("bm25", "hybrid")
 
 
 def folder_of(run: RunTables) -> str:
-    """The folder of a run as written in the documentation."""
-    return f"outputs/{run.name}"
+    """The folder where a run was opened, as a person wrote it, or that of the documentation."""
+    return str(run.folder) if run.folder.name else f"outputs/{run.name}"
 
 
 def about_dataset(run: RunTables) -> str:
@@ -35,7 +35,7 @@ def about_dataset(run: RunTables) -> str:
     not_there = f" ({plural(unanswerable, 'of them has', 'of them have')} no answer in the documents)" if unanswerable else ""
     deleted = f" (labels name {plural(missing, 'deleted document')}, which can never be found)" if missing else ""
     files = plural(len(run.unread), "file of the folder is", "files of the folder are")
-    unread = f" {files} not in it (listed under Provenance)." if run.unread else ""
+    unread = f" {files} not in it (listed in the appendix)." if run.unread else ""
     counts = f"{plural(data['documents'], 'document')}{deleted}, {plural(data['queries'], 'question')}{not_there}{evidence}"
     repeated, relabelled, repeats = data["repeated"], data["relabelled"], ""
     if repeated:
@@ -70,10 +70,27 @@ def about_primary(run: RunTables) -> str:
     return f"The primary metric is {metric}: it does not compare at equal context, because larger chunks deliver more text."
 
 
-def less_than_matters(run: RunTables, difference: float) -> str:
-    """Say that a difference is smaller than what matters to the experiment. Empty if it is not."""
-    smallest = run.smallest_difference
-    return f"less than {number(smallest)}, the smallest difference that matters to the experiment" if abs(difference) < smallest else ""
+def choice_sentence(findings: Findings, name: str) -> str:
+    """Say what the verdict says of the choice of one configuration. Empty for the only one."""
+    verdict, metric = findings.verdict, str(findings.primary)
+    if verdict is None or name not in verdict.ranked:
+        return f"{name} is not ranked by {metric}, so nothing is known about its place."
+    if verdict.reason is Reason.ALONE:
+        return ""
+    leader, within = verdict.ranked[0], f"within ±{number(verdict.smallest_difference)}"
+    if name == verdict.winner:
+        return f"{name} wins by {metric}."
+    if name in verdict.equivalent:
+        return f"{name} is a good choice: {listed(verdict.equivalent, _MOST_UNCOVERED)} are equivalent by {metric} {within}."
+    if name != leader and findings.equivalent(name, leader):
+        return f"{name} is a good choice: it is equivalent to {leader}, the leader by {metric}, {within}."
+    if not findings.conclusive:
+        return f"No winner by {metric}: {verdict.reason}."
+    if name in verdict.best:
+        tied = f"{name} and {plural(len(verdict.best) - 1, 'other configuration')}"
+        return f"No winner by {metric}: {tied} are statistically indistinguishable."
+    ahead = verdict.ahead_of(name)
+    return f"{name} is behind {ahead[0]} by {metric}, {p_value(ahead[1])}." if ahead else f"{name} is not in the tie set by {metric}."
 
 
 def defined(kind: CostKind) -> str:
@@ -174,6 +191,8 @@ def delivery_notes(run: RunTables) -> list[str]:
     # Vectors rank every chunk.
     whole = [name for name, part in unfilled.items() if part == 1 and facts[name]["embedding"] is not None]
     notes += whole_corpus({name: budgets[name] for name in whole}, len(facts))
+    sizes = [float(fact["tokens"]) for fact in facts.values() if fact["tokens"]]
+    notes += most_of_corpus(primary.tokens, min(sizes)) if primary.tokens and sizes and not whole else []
     notes += unfilled_budgets({name: part for name, part in unfilled.items() if part > 0 and name not in whole}, len(facts))
     held = {
         name: float(fact["delivered_tokens"])
@@ -204,6 +223,14 @@ def whole_corpus(budgets: Mapping[str, int], of: int) -> list[str]:
     tokens = listed([plural(budget, "token") for budget in sorted(set(budgets.values()))])
     all_of_it = "delivers everything that it finds" if len(budgets) == 1 else "deliver everything that they find"
     return [f"The whole corpus fits into {tokens}: {_named(list(budgets), of)} {all_of_it}, so the order does not matter."]
+
+
+def most_of_corpus(tokens: int, corpus: float) -> list[str]:
+    """Warn if the measured text is at least half of all text, which tells few configurations apart."""
+    if not corpus or tokens < corpus / 2:
+        return []
+    part = share(min(tokens, corpus), corpus)
+    return [f"{plural(tokens, 'token')} are {part} of all text ({count(corpus)} tokens): fewer would tell configurations apart better."]
 
 
 def unfilled_budgets(shares: Mapping[str, float], of: int) -> list[str]:

@@ -20,7 +20,7 @@ from workbench.measures.statistics.intervals import Interval
 from workbench.measures.statistics.pairs import all_pairs
 from workbench.report.canvas import ACCENT, FAINT, INK, MUTED, POINTS, WARNING, WIDTH_INCHES, canvas, own_style, plain, spanned
 from workbench.report.cells import key_of, p_cell, text, words
-from workbench.report.model import Cell, Column, Figure, Headline, Lines, Prose, Report, Row, Section, Summary, Table
+from workbench.report.model import Cell, Column, Figure, Headline, Lines, Opening, Prose, Report, Row, Section, Table
 from workbench.report.render.notebook import Record, Shown, show
 from workbench.report.results.history import changes, history_path, read_history, read_scores, scores_path
 from workbench.report.results.run_tables import RETRIEVED
@@ -320,7 +320,7 @@ class TrendsView:
             Section("Changes without a reason", "unexplained-values", self.unexplained().blocks, "Unexplained"),
         ]
         title, names = f"{self.experiment}: since when is it better or worse?", [trend.name for trend in self.trends]
-        return Report(title, "history.parquet", names, lead, lines.items, Summary(()), sections)
+        return Report(title, "history.parquet", names, Opening(lead.text, lines=lines.items), sections)
 
     def _repr_html_(self) -> str:
         return self.overview()._repr_html_()

@@ -11,6 +11,7 @@ from workbench.core.text.formatting import count, plural
 from workbench.measures.statistics.intervals import counts_text
 from workbench.report.analysis.answer_values import answer_score, answering, condition_scores
 from workbench.report.analysis.causes import failures_of
+from workbench.report.analysis.decision import decide
 from workbench.report.analysis.decomposition import decomposition_of
 from workbench.report.analysis.findings import Findings, findings
 from workbench.report.analysis.judges import judge_trust
@@ -22,12 +23,13 @@ from workbench.report.render.notebook import Record, Shown, show
 from workbench.report.results.run_tables import RunTables
 from workbench.report.sentences import about_dataset, about_primary, drafts_lines, predicate, window_note
 from workbench.report.topics.answers.calibration import calibration_blocks, corrected_blocks, disagreement_blocks
-from workbench.report.topics.answers.conditions import condition_table, decomposition_table, losses_figure
+from workbench.report.topics.answers.conditions import condition_table, decomposition_table, losses_table, reasons_table
 from workbench.report.topics.answers.examples import claim_blocks, example_blocks, question_fold
-from workbench.report.topics.answers.judges import offer_blocks, role_blocks
-from workbench.report.topics.registry import TOPICS, answered, headline, opening
+from workbench.report.topics.answers.judges import offer_blocks, role_blocks, tests_of
+from workbench.report.topics.decision.opening import render
+from workbench.report.topics.registry import TOPICS
+from workbench.report.topics.retrieval.differences import differences
 from workbench.report.topics.retrieval.ranking import failed
-from workbench.report.topics.retrieval.verdict import certainty, differences, margin, more
 from workbench.report.topics.run.configurations import (
     faults_table,
     index_gap,
@@ -35,6 +37,7 @@ from workbench.report.topics.run.configurations import (
     lengths_figure,
     metrics_table,
     misses_table,
+    question_details,
     questions_table,
     separation,
     settings,
@@ -81,16 +84,14 @@ class ComparisonView(_RunView):
     view: ClassVar[View] = "comparison"
 
     def overview(self) -> Shown:
-        """The winner or the tie set, the margin, its certainty, the cost, and failures."""
-        introduction = Lines([*opening(self.findings), about_primary(self.run)])
-        questions = answered(self.findings) if self.findings.verdict else None
-        return show(headline(self.findings), introduction, questions, failed(self.findings))
+        """The decision: what to use, by how much it is better, how sure that is, at what cost, what still fails, and what is next."""
+        return show(*render(decide(self.findings)), Prose(about_dataset(self.run)), failed(self.findings))
 
     def differences(self) -> Shown:
         """Differences on the same questions, and the results of the tests."""
-        lines = [" ".join(certainty(self.findings)), margin(self.findings)[1], " ".join(more(self.findings))]
-        methods = Lines(self.findings.verdict.methods) if self.findings.margin and self.findings.verdict else None
-        return show(Lines([line.strip() for line in lines if line.strip()]), differences(self.findings), methods)
+        section, verdict = differences(self.findings), self.findings.verdict
+        methods = Lines(verdict.methods) if section and verdict else None
+        return show(section or Prose("The run has no two configurations to compare."), methods)
 
     def record(self, run_id: str) -> Record:
         """The conclusions, for the program that runs the notebook."""
@@ -137,6 +138,10 @@ class ConfigurationView(_RunView):
     def worst(self) -> Shown:
         """The worst questions with their evidence and the chunks delivered for them."""
         return show(*worst(self.run, self.name))
+
+    def question(self, query_id: str) -> Shown:
+        """Show one question with its evidence and delivered chunks. Raises InputError if the run has no such question."""
+        return show(question_details(self.run, self.name, query_id))
 
     def queries(self) -> Shown:
         """Question by question, the worst by the primary metric first."""
@@ -186,7 +191,7 @@ class AnswersView(_RunView):
 
     def conditions(self) -> Shown:
         """The answer score, refusals and unscored questions by condition."""
-        return show(condition_table(self.run, self.name))
+        return show(condition_table(self.run, self.name), reasons_table(self.run, self.name))
 
     def decomposition(self) -> Shown:
         """Losses through retrieval, distractors and attacks, and the remaining ones."""
@@ -194,7 +199,7 @@ class AnswersView(_RunView):
         if not decompositions:
             return show(Prose("Without the condition gold, losses cannot be separated."))
         own = decompositions.get(self.name)
-        return show(losses_figure(own) if own else None, decomposition_table(self.run, decompositions))
+        return show(losses_table(own) if own else None, decomposition_table(self.run, decompositions))
 
     def examples(self, most: int = 5) -> Shown:
         """The questions with the largest losses in every condition, with their contexts."""
@@ -229,9 +234,11 @@ class JudgeView(_RunView):
 
     def overview(self) -> Shown:
         """Warnings, and the qualification of each judge by its test on known answers."""
-        return show(
-            *(role_blocks(self.run) if judge_trust(self.run) else [Prose("The judges of the run were not tested on known answers.")])
+        known = judge_trust(self.run)
+        tested = (
+            [*role_blocks(self.run), *tests_of(self.run)] if known else [Prose("The judges of the run were not tested on known answers.")]
         )
+        return show(*tested)
 
     def calibration(self) -> Shown:
         """Agreement of each judge with labels: its curve, its measures, and disagreements by configuration. Without labels, the commands that draw them."""

@@ -13,7 +13,7 @@ from workbench.report.analysis.standings import (
     CostedConfiguration,
     CostRange,
     Mean,
-    cheaper,
+    cheapest,
     frontier,
     passes_of,
     recall_curves,
@@ -79,22 +79,23 @@ def test_what_a_question_costs_decides_which_configuration_is_cheaper() -> None:
     # A reranker leads. One that is slower encodes a little less, two others are fast.
     leader, slower = costed("reranked", 1_000, 2_000, 3, 90_000), costed("both", 3_000, 2_000, 3, 80_000)
     dense, bm25 = costed("dense", 16, 2_000, 3, 90_000), costed("bm25", 43, 1_950, 0, 0)
-    assert cheaper(leader, [slower]) == {"both": ["encoded"]}
-    assert cheaper(leader, [slower, dense]) == {"dense": ["p50"], "both": ["encoded"]}
+    assert cheapest([leader, slower]).name == "both"
+    assert cheapest([leader, slower, dense]).name == "dense"
     # 16 and 43 ms are not shown to differ, so the index decides between these two.
-    assert cheaper(leader, [slower, dense, bm25]) == {"bm25": ["p50", "index", "encoded"]}
-    assert cheaper(leader, [slower, costed("dense", 4, 2_000, 3, 90_000), bm25]) == {"dense": ["p50"], "bm25": ["index", "encoded"]}
+    assert cheapest([leader, slower, dense, bm25]).name == "bm25"
+    assert cheapest([leader, slower, costed("dense", 4, 2_000, 3, 90_000), bm25]).name == "dense"
 
 
 def test_less_delivered_text_is_cheaper_and_a_saving_of_a_twentieth_is_none() -> None:
     leader = costed("large", 10, 2_000, 3, 90_000)
-    assert cheaper(leader, [costed("small", 10, 600, 3, 90_000)]) == {"small": ["delivered"]}
-    assert cheaper(leader, [costed("other", 9, 1_900, 2.9, 86_000)]) == {}
+    assert cheapest([leader, costed("small", 10, 600, 3, 90_000)]).name == "small"
+    assert cheapest([leader, costed("other", 9, 1_900, 2.9, 86_000)]) is leader
 
 
 def test_an_unknown_cost_is_neither_lower_nor_higher() -> None:
     known, unknown = costed("known", 10, 2_000, 3, 90_000), costed("unknown", *[float("nan")] * 4)
-    assert cheaper(known, [unknown]) == cheaper(unknown, [known]) == {}
+    assert cheapest([known, unknown]) is known
+    assert cheapest([unknown, known]) is unknown
 
 
 def test_a_time_that_was_measured_once_has_no_range_and_differs_from_none() -> None:

@@ -8,9 +8,8 @@ from workbench.report.analysis.findings import findings
 from workbench.report.model import Table, Terms
 from workbench.report.results.run_tables import RunTables
 from workbench.report.topics.answers.conditions import metrics_table
-from workbench.report.topics.retrieval.exploratory import other_metrics
+from workbench.report.topics.run.appendix import all_metrics, method
 from workbench.report.topics.run.configurations import metrics_table as means_table
-from workbench.report.topics.run.method import method
 
 
 def defined(run: RunTables) -> dict[str, str]:
@@ -24,12 +23,13 @@ def test_a_metric_that_copied_answers_cannot_have_is_named_with_the_reason_and_h
     standing = conclusions.standings.ranked[0]
     assert reasons_without(copied_run, metric) == reasons_without(copied_run, metric, standing.name) == "verbatim by construction"
     assert "Not scored here: " in defined(copied_run)[metric]
-    (compared,) = other_metrics(conclusions)
-    by_condition = metrics_table(copied_run, standing.name)
-    for table in (means_table(copied_run, standing), compared, by_condition):
+    for table in (means_table(copied_run, standing), metrics_table(copied_run, standing.name)):
         assert isinstance(table, Table)
         assert metric not in [row.cells[0].text for row in table.rows]
         assert "injection_resistance and counterfactual_robustness (verbatim by construction)" in table.note
+    (every,) = all_metrics(conclusions).blocks
+    assert metric not in [column.title for column in every.columns]
+    assert "injection_resistance and counterfactual_robustness (verbatim by construction)" in every.note
 
 
 def test_a_metric_that_is_scored_under_another_condition_is_scored_in_the_run(answered_run: RunTables) -> None:
@@ -37,8 +37,8 @@ def test_a_metric_that_is_scored_under_another_condition_is_scored_in_the_run(an
     assert reasons_without(answered_run, "injection_resistance") == ""
     assert reasons_without(answered_run, "injection_resistance", name) == "only under injection"
     assert "Not scored" not in defined(answered_run)["injection_resistance"]
-    (compared,) = other_metrics(findings(answered_run))
-    assert "injection_resistance (only under injection)" in compared.note
+    (every,) = all_metrics(findings(answered_run)).blocks
+    assert "injection_resistance" not in [column.title for column in every.columns]
 
 
 def test_the_most_frequent_reasons_are_given(unanswered: RunTables) -> None:

@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 
 from workbench.report.analysis.standings import difference, standings
@@ -28,6 +29,7 @@ def test_they_are_ordered_by_the_primary_metric_or_by_another(few: Outcome) -> N
 
 def test_a_difference_is_that_of_the_table_of_comparisons(few: Outcome) -> None:
     run = RunTables.read(few.folder)
-    row = run.comparisons.iloc[0]
-    found = difference(run, row["metric"], row["a"], row["b"])
-    assert (found.value, found.low, found.high, found.n) == pytest.approx((row["difference"], row["low"], row["high"], row["n"]))
+    for _, row in run.comparisons.iterrows():
+        found = difference(run, row["metric"], row["a"], row["b"])
+        ends = ("low", "high") if np.isnan(row["p"]) else ("low_adjusted", "high_adjusted")
+        assert (found.value, found.low, found.high, found.n) == pytest.approx((row["difference"], *row[[*ends, "n"]]), nan_ok=True)

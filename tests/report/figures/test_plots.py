@@ -11,7 +11,7 @@ from workbench.measures.statistics.intervals import Interval
 from workbench.report.canvas import IntervalRow, canvas, means_drawing, spanned
 from workbench.report.render.html import inline_svg
 from workbench.report.topics.retrieval.costs import Point, frontier_drawing
-from workbench.report.topics.retrieval.sizes import recall_drawing
+from workbench.report.topics.retrieval.curves import recall_drawing
 from workbench.report.topics.run.configurations import lengths_drawing
 
 

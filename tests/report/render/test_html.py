@@ -10,10 +10,12 @@ import zlib
 import nbformat
 import pytest
 
+from workbench.report.analysis.decision import decide
 from workbench.report.analysis.findings import findings
+from workbench.report.analysis.setting_names import short_names
 from workbench.report.render.html import policy, write_report
 from workbench.report.results.run_tables import RunTables
-from workbench.report.topics.registry import answers
+from workbench.report.topics.decision.opening import opening
 from workbench.runner.execution.collect import collect
 
 
@@ -88,7 +90,6 @@ def test_the_page_loads_nothing(page, hostile):
 
 def test_documents_and_questions_are_rendered_as_text(hostile):
     page = Page(hostile.page)
-    assert "</script><script>window.x=3</script> which image?\ufffd[2J\ufffd31m\ufffd" in page.text
     assert len(page.all("script")) == 2
     assert not page.all("b")
     assert not page.all("i")
@@ -116,15 +117,14 @@ def test_notebooks_hold_no_live_document_text(shown):
                 assert "<img" not in shown_html
 
 
-def test_the_eight_questions_are_answered_before_anything_else(shown, page):
-    top = page.text[: page.text.index("Ranking")]
-    for answer in answers(findings(shown.run)):
-        assert re.sub(r"\s+", " ", answer.sentence) in re.sub(r"\s+", " ", top)
+def test_the_decision_comes_before_anything_else(shown, page):
+    first = opening(decide(findings(shown.run)))
+    top = " ".join(page.text[: page.text.index("Ranking")].split())
+    assert all(" ".join(text.split()) in top for text in (first.headline, first.step.sentence, *(fact.sentence for fact in first.facts)))
 
 
 def test_every_figure_has_a_title_and_its_numbers(page):
     figures = [one for one in page.all("svg") if one.get("role") == "img"]
-    assert len(figures) >= 2
     assert all(one["aria-labelledby"] in page.ids for one in figures)
     assert page.text.count("The numbers of this figure") == len(figures)
 
@@ -133,7 +133,7 @@ def test_link_targets_exist_exactly_once(page):
     targets = [attributes["href"][1:] for attributes in page.all("a")]
     assert len(set(page.ids)) == len(page.ids)
     assert set(targets) <= set(page.ids)
-    assert len(targets) >= 8
+    assert len(targets) >= 7
 
 
 def test_every_part_is_a_landmark_or_headed_in_order(page):
@@ -144,14 +144,23 @@ def test_every_part_is_a_landmark_or_headed_in_order(page):
     assert {"header", "main", "nav", "footer"} <= {tag for tag, _ in page.elements}
 
 
-def test_configurations_beyond_the_window_and_failed_ones_are_listed_separately(shown, page):
+def test_configurations_beyond_the_window_and_failed_ones_are_listed_separately(shown):
     table = shown.page[shown.page.index('<table id="ranking-table"') :]
     table = table[: table.index("</table>")]
-    assert "fixed-64" not in table
-    assert "Beyond the embedder's window" in page.text
-    for name, error in shown.run.manifest["failures"].items():
-        assert name not in table
-        assert error in page.text
+    ranked, *apart = table.split('<tr class="cause">')
+    assert "fixed-64" not in ranked
+    assert "fixed-64" in apart[0]
+    assert "Not ranked: chunks longer than the embedder&#39;s window of 48 tokens" in apart[0]
+    for name in shown.run.failures:
+        assert name not in ranked
+        assert name in apart[-1]
+
+
+def test_sections_name_configurations_as_people_do_and_by_their_names_on_hovering(shown):
+    tables = shown.page[shown.page.index('id="costs-heading"') :]
+    for name, short in short_names(shown.run).items():
+        assert f">{name}</th>" not in tables
+        assert name in shown.run.failures or f'<span title="{name}">{short}</span>' in tables
 
 
 def test_provenance_is_at_the_end(shown, page):
@@ -165,15 +174,18 @@ def test_a_tie_set_names_no_winner(made, tmp_path):
     outcome = made.valued([[0.0, 1.0] * 60, [0.0, 1.0] * 60, [1.0, 0.0] * 60])
     page = Page(write_report(outcome, tmp_path / "report.html").read_text("utf-8"))
     assert findings(outcome).winner is None
-    assert "No winner" in page.text
-    assert not re.search(r"\bwins\b|\bwinner\b(?<!No winner)|significant", page.text, re.IGNORECASE)
+    assert "No single winner" in page.text
+    assert not re.search(r"\bwins\b|\bwinner\b(?<!No single winner)|significant", page.text, re.IGNORECASE)
 
 
 def test_a_winner_is_named_if_there_is_one(made, tmp_path):
     outcome = made.valued([[1.0] * 100 + [0.0, 1.0] * 10, [0.0, 1.0] * 60, [0.0, 0.0, 1.0] * 40])
     page = Page(write_report(outcome, tmp_path / "report.html").read_text("utf-8"))
     assert findings(outcome).winner is not None
-    assert f"{findings(outcome).winner} wins" in page.text[: page.text.index("Ranking")]
+    assert (
+        f"({findings(outcome).winner}). It finds more of the evidence than each of the other two."
+        in page.text[: page.text.index("Ranking")]
+    )
 
 
 def test_one_configuration_alone_has_a_page(made, tmp_path):

@@ -13,20 +13,21 @@ from workbench.report.model import (
     Collapsible,
     Column,
     Columns,
+    Fact,
     Figure,
     Headline,
     Lines,
+    NextStep,
+    Opening,
     Prose,
     Row,
     Section,
-    Summary,
-    SummaryItem,
     Table,
     Term,
     Terms,
 )
 from workbench.report.render.notebook import Html, Picture, picture, show
-from workbench.report.topics.retrieval.sizes import recall_drawing
+from workbench.report.topics.retrieval.curves import recall_drawing
 
 ATTACK = '<script>window.x=1</script><a href="http://evil.example/">"'
 # What an untrusted notebook keeps of a page: JupyterLab's list of elements, without pictures.
@@ -53,16 +54,19 @@ KEPT |= {"span", "strong", "summary", "table", "tbody", "td", "th", "thead", "tr
 
 
 def table(text: str) -> Table:
-    cells = [Cell(text, place=1), Cell("0.5", 0.5, note=text), Cell("", bar=Bar(4.0, 50.0, 96.0)), Cell("0.5", 0.5, shade=4)]
+    cells = [Cell(text), Cell("0.5", 0.5, note=text), Cell("", bar=Bar(4.0, 50.0, 96.0)), Cell("0.5", 0.5, shade=4)]
     columns = [Column(text, "word"), Column(text, note=text), Column("", "bar"), Column(text, "shade", upright=True)]
-    return Table(text, columns, [Row(cells, level=True)], text, "ranked", key=((text, text),))
+    return Table(text, columns, [Row(cells)], text, "apart", key=((text, text),))
 
 
 def every_block(text: str) -> list:
     passage = Term(text, text, pieces=[Piece(text), Piece(text, "missed"), Piece(text, "delivered")])
     return [
         *(table(text), Headline(text, text), Prose(text), Lines([text]), Terms([Term(text, text, text), Term(text, text, code=True)])),
-        *(Summary([SummaryItem(text, text, text)]), Collapsible(text, [Prose(text)], text)),
+        *(
+            Opening(text, lines=[text], facts=[Fact(text, text, text)], step=NextStep(text, text), notes=[text]),
+            Collapsible(text, [Prose(text)], text),
+        ),
         *(
             Columns([table(text)]),
             Section(text, "s", [Section(text, "u", [Prose(text)])]),

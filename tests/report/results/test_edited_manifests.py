@@ -2,7 +2,9 @@
 
 import copy
 import json
+import random
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,9 @@ from workbench.cli.main import main
 from workbench.core.errors import InputError
 from workbench.gate.check import check_gate
 from workbench.gate.rules import Floor, GateSettings
+from workbench.report.render.html import document_of, rendered
 from workbench.report.results.run_tables import RunTables
+from workbench.report.runs.comparison_page import RunComparison
 
 MISSING = object()
 VALUES = (MISSING, None, True, -1, 10**40, 1e308, "", "x\n```", [], [None], {}, {"x": {}})
@@ -63,6 +67,21 @@ def test_every_edit_of_a_manifest_is_one_line_or_is_read(folder: Path, names: di
                 refused.append(error)
     assert len(refused) > 300
     assert all(error.fix and len(error.lines) == 1 for error in refused)
+
+
+@pytest.mark.slow
+def test_the_pages_of_a_run_whose_manifest_was_edited_are_one_line_or_are_made(folder: Path, gated_run: RunTables) -> None:
+    manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
+    edits = [edited(manifest, path, value) for path in places(manifest) for value in VALUES]
+    read = 0
+    for changed in random.Random(39).sample(edits, 150):
+        (folder / "manifest.json").write_text(json.dumps(changed), "utf-8")
+        with suppress(InputError):
+            run = RunTables.read(folder)
+            rendered(document_of(run))
+            rendered(RunComparison(gated_run, run).document())
+            read += 1
+    assert read > 20
 
 
 @pytest.mark.parametrize(

@@ -36,8 +36,8 @@ def test_a_run_names_its_metrics_and_its_configurations(few: Outcome) -> None:
 def test_a_run_of_another_packages_metric_opens_without_it(copied: Path) -> None:
     path = copied / "manifest.json"
     manifest = json.loads(path.read_text())
-    manifest["metrics"]["ours@5"] = manifest["metrics"].pop("span_recall@500t") | {"name": "ours"}
-    path.write_text(json.dumps(manifest | {"primary": "ours@5"}))
+    manifest["metrics"]["ours@500t"] = manifest["metrics"].pop("span_recall@500t") | {"name": "ours"}
+    path.write_text(json.dumps(manifest | {"primary": "ours@500t"}))
     assert RunTables.read(copied).primary.name == "ours"
 
 
@@ -74,6 +74,16 @@ def test_a_table_of_other_columns_or_types_is_refused_when_it_is_read(copied: Pa
     (copied / "hits.parquet").write_bytes(b"PAR1")
     with pytest.raises(InputError, match="not a readable table"):
         _ = RunTables.read(copied).hits
+
+
+def test_a_column_that_only_an_older_run_has_is_left_out(tmp_path: Path) -> None:
+    schema = SCHEMAS["comparisons"]
+    assert schema.added == ("equivalent",)
+    row = {name: {"str": "a", "boolean": True}.get(dtype, 0) for name, dtype in schema.dtypes.items()}
+    older = schema.conform(pd.DataFrame([row])).drop(columns="equivalent").assign(p_all_pairs=0.5)
+    older.to_parquet(tmp_path / "comparisons.parquet", index=False)
+    read = read_table(tmp_path, schema)
+    assert (list(read), read["equivalent"].isna().all()) == (schema.names, True)
 
 
 def test_a_column_that_an_older_run_does_not_have_is_without_values(tmp_path: Path) -> None:

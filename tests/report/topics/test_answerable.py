@@ -31,7 +31,10 @@ def words(page: str) -> str:
 
 
 def test_every_configuration_has_its_area_with_an_interval_and_the_number_of_questions(run):
-    _, table, defined = answerable(findings(run)).blocks
+    sentence, fold = answerable(findings(run)).blocks
+    table, defined = fold.blocks
+    first = table.rows[0].cells
+    assert f"on the score of {first[0].text} separates them with an AUROC of {first[1].text} {first[1].note}" in sentence.text
     metrics = run.metrics[run.metrics["metric"] == METRIC].set_index("configuration")["value"]
     assert {row.cells[0].text: row.cells[1].text for row in table.rows} == {name: number(value) for name, value in metrics.items()}
     assert all(re.fullmatch(r"\[\d\.\d+, \d\.\d+\]", row.cells[1].note) for row in table.rows)
@@ -41,9 +44,9 @@ def test_every_configuration_has_its_area_with_an_interval_and_the_number_of_que
 
 
 def test_page_and_notebook_show_it(run):
-    sentence = "5 questions have no answer in the documents. Could a threshold on the score reject them?"
-    assert sentence in words(rendered(document_of(run)))
-    assert sentence in words(ComparisonView(run).answerable().html)
+    sentence = "5 questions have no answer in the documents. A threshold on the score of "
+    assert sentence.strip() in words(rendered(document_of(run)))
+    assert sentence.strip() in words(ComparisonView(run).answerable().html)
 
 
 def test_without_unanswerable_questions_the_page_has_no_such_section(made):

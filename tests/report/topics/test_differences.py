@@ -7,9 +7,8 @@ import pytest
 
 from workbench.report.analysis.findings import findings
 from workbench.report.model import Figure
-from workbench.report.topics.retrieval.ranking import ranking_table
-from workbench.report.topics.retrieval.verdict import certainty, differences
-from workbench.report.topics.run.configurations import faults
+from workbench.report.topics.retrieval.differences import differences
+from workbench.report.topics.retrieval.ranking import ranking_block, ranking_table
 
 SPREAD = np.random.default_rng(3)
 
@@ -50,9 +49,8 @@ def test_the_report_of_one_question_describes_no_interval_and_no_confidence(made
     table, figure = ranking_table(found), shown(run)
     said = f"{table.caption} {table.note} {figure.caption}"
     assert not re.search(r"[Ii]ntervals (of|hold|are|clustered)|their intervals|confidence", said), said
-    assert "0.80 to 1.00" in [column.note for column in table.columns]
-    assert not any(row.level for row in table.rows)
-    assert faults(found)[0].endswith("on the only question.")
+    assert [label for _, label in ranking_block(found).ticks] == ["0.80", "0.85", "0.90", "0.95", "1.00"]
+    assert [row.cells[-2].text for row in table.rows] == ["not tested"] * 2
 
 
 def test_a_significant_difference_that_unseen_losses_could_undo_has_its_reason_beside_a_p_of_nearly_1(made) -> None:
@@ -66,4 +64,3 @@ def test_a_significant_difference_that_unseen_losses_could_undo_has_its_reason_b
     row = [cell.text for cell in shown(run).data.rows[0].cells]
     assert "> 0.99" in row
     assert row[-1] == "statistically indistinguishable, because unseen losses could undo it"
-    assert ": p > 0.99, because fewer than 5 questions are against the difference" in certainty(findings(run))[0]

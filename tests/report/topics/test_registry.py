@@ -10,13 +10,13 @@ import pytest
 
 from workbench.report.analysis.findings import Findings, findings
 from workbench.report.model import Prose
-from workbench.report.render import html, plain
+from workbench.report.render import plain
 from workbench.report.render.html import document_of
-from workbench.report.render.plain import summary_lines, summary_markdown
+from workbench.report.render.plain import summary_lines
 from workbench.report.results.run_tables import RunTables
 from workbench.report.topics import registry
 from workbench.report.topics.registry import TOPICS
-from workbench.report.topics.topic import Topic, question
+from workbench.report.topics.topic import Topic
 from workbench.report.views import ComparisonView
 
 ROOT = Path(__file__).parents[3]
@@ -52,6 +52,16 @@ def test_names_and_anchors_are_those_of_one_topic() -> None:
     assert len(compared) == len(set(compared))
 
 
+def test_a_chapter_of_a_topic_has_a_title_and_only_a_part_of_one_is_folded() -> None:
+    assert {topic.chapter for topic in TOPICS if topic.chapter} == set(registry.CHAPTERS)
+    assert [topic.name for topic in TOPICS if topic.folded and not topic.chapter] == []
+
+
+def test_the_page_is_read_from_the_ranking_to_the_appendix(answered_run: RunTables) -> None:
+    sections = registry.sections(findings(answered_run))
+    assert [section.anchor for section in sections] == ["ranking", "queries", "answers", "costs", "slices", "appendix"]
+
+
 def test_the_comparison_notebook_has_the_topics_in_their_order() -> None:
     cells = nbformat.read(ROOT / "notebooks" / "comparison.ipynb", as_version=4).cells
     shown = [
@@ -64,8 +74,7 @@ def test_the_comparison_notebook_has_the_topics_in_their_order() -> None:
     topics = [topic.name for topic in TOPICS if "comparison" in topic.views]
     unknown = [name for name in shown if name not in topics and not hasattr(ComparisonView, name) and name not in ("load", "comparison")]
     assert not unknown, f"notebooks/comparison.ipynb calls {unknown}, and no topic of that name has the view comparison"
-    # The notebook compares the first two, the page all pairs.
-    assert [name for name in shown if name in topics] == [name for name in topics if name != "pairs"]
+    assert [name for name in shown if name in topics] == topics
 
 
 def test_a_new_topic_is_in_all_views_without_another_edit(unanswered: RunTables, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,19 +88,14 @@ def test_a_new_topic_is_in_all_views_without_another_edit(unanswered: RunTables,
         compute,
         lambda number: [Prose(f"toy of {number}")],
         lines=lambda number: [f"toy line {number}"],
-        markdown=lambda number: [Prose(f"toy mark {number}")],
         views=("page", "comparison"),
         missing="no toy",
-        questions=(question(50, "A toy question?", lambda _: ("A toy answer.", "")),),
     )
     absent = replace(toy, name="absent", compute=lambda _: None)
-    for module in (html, plain, registry, importlib.import_module("workbench.report.views")):
+    for module in (plain, registry, importlib.import_module("workbench.report.views")):
         monkeypatch.setattr(module, "TOPICS", (*TOPICS, toy, absent))
     assert document_of(unanswered).sections[-1].blocks == [Prose("toy of 120")]
     assert summary_lines(unanswered)[-1] == "toy line 120"
-    assert "\ntoy mark 120\n" in summary_markdown(unanswered)
-    assert summary_markdown(unanswered).rstrip().endswith("**A toy question?** A toy answer.")
-    assert registry.answers(findings(unanswered))[-2].sentence == "A toy answer."
     view = ComparisonView(unanswered)
     assert "toy of 120" in view.toy().html
     assert "no toy" in view.absent().html

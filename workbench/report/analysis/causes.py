@@ -16,7 +16,7 @@ from workbench.core.memo import memoised
 from workbench.core.schemas import SCHEMAS
 from workbench.measures.attribution import causes
 from workbench.measures.attribution.answer_causes import ATTRIBUTED
-from workbench.measures.attribution.causes import CAUSE_NAMES, CAUSES, EVIDENCE_CAUSES, Cause
+from workbench.measures.attribution.causes import CAUSE_NAMES, CAUSE_WORDS, CAUSES, EVIDENCE_CAUSES, Cause
 from workbench.measures.statistics.intervals import Interval
 from workbench.report.analysis.answer_values import answering, answers_of, question_share
 from workbench.report.analysis.standings import Mean, mean_of, slice_means
@@ -198,6 +198,14 @@ _OTHER_CAUSES = {
     "error": "the call failed",
 }
 LOSS_CAUSES: Mapping[str, str] = {**_OTHER_CAUSES, **{cause.name: cause.because for cause in CAUSES}}
+# How pages name them.
+LOSS_WORDS: Mapping[str, str] = {
+    "removed": "document removed",
+    "changed": "document changed",
+    "displaced": "behind new documents",
+    "error": "failed call",
+    **CAUSE_WORDS,
+}
 # rank, doc_id, start, end, text (the beginning, empty if the run does not have it) and relevant.
 HitRow = Mapping[str, Any]
 # The losses of each question by its id, the worst question first.

@@ -1,18 +1,16 @@
 """Collect the findings on a sweep once, for the terminal, the notebooks and the report alike."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from workbench.core.memo import memoised
-from workbench.measures.statistics.comparison import Bounds, Comparison, judged_bounds
+from workbench.measures.statistics.comparison import Comparison
 from workbench.measures.statistics.screening import ScreenedConfiguration, Screening
 from workbench.measures.statistics.verdict import Reason, Verdict
-from workbench.report.analysis.causes import FailureSummary, faults_of
-from workbench.report.analysis.pairwise import Contrast, contrast
-from workbench.report.analysis.standings import Cost, CostedConfiguration, Standing, Standings, cheaper, frontier, standings, verdict_of
-from workbench.report.analysis.values import detail
+from workbench.report.analysis.standings import CostedConfiguration, Standing, Standings, frontier, standings, verdict_of
 from workbench.report.results.run_tables import RunTables
 
 
@@ -49,33 +47,9 @@ class Findings(RunTables):
         return self.standings.baseline if self.verdict and self.verdict.family != "all pairs" else None
 
     @property
-    def comparator(self) -> Standing | None:
-        """The configuration that the leader is compared with: the baseline, or the second if the leader is the baseline."""
-        return self.second if self._base is None or self._base is self.first else self._base
-
-    @property
     def reference(self) -> Standing | None:
         """The configuration that tables and figures compare all others with: the baseline of the verdict's family, else the leader."""
         return self._base or self.first
-
-    @cached_property
-    def contrast(self) -> Contrast | None:
-        """The questions on which the leader and `comparator` differ."""
-        return contrast(self, self.first.name, self.comparator.name) if self.first and self.comparator else None
-
-    @cached_property
-    def bounds(self) -> Bounds | None:
-        """The bounds of the margin if the two retrieved different shares of judged documents and the metric has bounds."""
-        pair = self.contrast
-        # Of other metrics, what one configuration found changes the divisor of both.
-        if pair is None or pair.judged is None or len(set(pair.judged)) == 1 or self.primary.definition.labels_read != "retrieved":
-            return None
-        return judged_bounds(*(detail(self, side.winner, f"unjudged_{bound}") for side in (pair.a, pair.b) for bound in ("low", "high")))
-
-    @cached_property
-    def faults(self) -> FailureSummary | None:
-        """The failures of the leader."""
-        return faults_of(self, self.first.name) if self.first else None
 
     @cached_property
     def priced(self) -> tuple[CostedConfiguration, ...]:
@@ -115,34 +89,21 @@ class Findings(RunTables):
         """The costs of a configuration."""
         return next((costed for costed in self.priced if costed.name == name), None)
 
-    @property
-    def cheaper(self) -> Mapping[str, Sequence[Cost]]:
-        """The members of the tie set that cost least by some costs, if that is less than the leader, with these costs."""
-        first = self.price(self.first.name) if self.first else None
-        if first is None or self.verdict is None or not self.conclusive:
-            return {}
-        return cheaper(first, [costed for name in self.verdict.best if name != first.name and (costed := self.price(name))])
+    def comparison(self, a: str, b: str) -> Comparison | None:
+        """Return the comparison a - b by the primary metric, in the one family that it belongs to. None unless both are ranked."""
+        return self.verdict.between(a, b) if self.verdict else None
 
-    @property
-    def margin(self) -> Comparison | None:
-        """The leader minus the configuration it is compared with."""
-        return self.against(self.first.name, self.comparator.name) if self.first and self.comparator else None
-
-    def against(self, name: str, baseline: str) -> Comparison | None:
-        """Return the comparison `name` minus `baseline`, or None if the verdict's family does not contain it."""
-        return _oriented(self.verdict.between(name, baseline), name) if self.verdict else None
-
-    def outside_family(self, name: str, other: str) -> Comparison | None:
-        """Return the comparison `name` minus `other`, corrected for all pairs, of two configurations that the verdict's family does not compare."""
-        pairs = self.verdict.all_pairs if self.verdict else ()
-        return _oriented(next((row for row in pairs if {row.a, row.b} == {name, other}), None), name)
+    def equivalent(self, a: str, b: str) -> bool:
+        """Check that two configurations are shown to differ by less than the experiment's `smallest_difference` in either direction."""
+        pair = self.comparison(a, b)
+        return pair is not None and self.verdict is not None and self.verdict.shown_equivalent(pair)
 
 
-@memoised(1)
 def findings(run: RunTables) -> Findings:
-    """Return a finished run with its conclusions. Cached for the last few runs because every view reads them."""
-    return Findings.view(run, run.folder)
+    """Return a finished run with its conclusions. Cached because every view reads them."""
+    return _findings(run, run.folder)
 
 
-def _oriented(pair: Comparison | None, name: str) -> Comparison | None:
-    return pair if pair is None or pair.a == name else pair.reversed()
+@memoised(2)
+def _findings(run: RunTables, folder: Path) -> Findings:
+    return Findings.view(run, folder)

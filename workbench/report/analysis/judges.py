@@ -17,7 +17,7 @@ from workbench.core.text.formatting import aligned, interval, listed, number, pl
 from workbench.measures.metrics.coverage import Floats
 from workbench.measures.statistics.judge_calibration import Calibration, CalibrationValue, JudgedLabels, agreement, calibration
 from workbench.measures.statistics.judge_corrections import FEWEST_LABELS, TARGETS, LabelledItems, corrected_difference, corrected_mean
-from workbench.report.analysis.labels import METRICS_OF, YES, LabelledRun, item_weights, judge_of, labelled_run
+from workbench.report.analysis.labels import METRICS_OF, YES, LabelledRun, item_weights, judge_of, labelled_run, lines_of_run
 from workbench.report.analysis.values import clusters, places
 from workbench.report.results.judge_labels import LabelLine
 from workbench.report.results.run_tables import RunTables
@@ -223,7 +223,7 @@ def labelled_tasks(run: RunTables, lines: Sequence[LabelLine], condition: str) -
     corrected = [corrections(each) for each in joined]
     whole = [table for table in corrected if len(table)]
     return LabelledTasks(
-        pd.concat([_labels(each, lines) for each in joined], ignore_index=True),
+        pd.concat([_labels(each, lines_of_run(run, each.task, condition, lines)) for each in joined], ignore_index=True),
         pd.concat([calibration_table(each) for each in joined], ignore_index=True),
         pd.concat(whole, ignore_index=True) if whole else SCHEMAS["corrected"].empty(),
         tuple(filter(None, map(_refusal, joined))),

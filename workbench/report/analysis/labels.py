@@ -1,7 +1,8 @@
 """The judged claims or answers of a run as items: drawn for labelling, and joined with their labels."""
 
+import itertools
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
@@ -42,6 +43,11 @@ def judged_items(run: RunTables, task: str, condition: str) -> pd.DataFrame:
     InputError
         If the run has no such items.
     """
+    rows = _judged_rows(run, task, condition)
+    return rows.drop(columns="passages").assign(item_id=_item_ids(rows, task, condition, rows["configuration"]))
+
+
+def _judged_rows(run: RunTables, task: str, condition: str) -> pd.DataFrame:
     if task == "support":
         rows = run.claims[run.claims["number"] >= 0]
     else:
@@ -60,10 +66,34 @@ def judged_items(run: RunTables, task: str, condition: str) -> pd.DataFrame:
         yes = (rows["verdict"] == "supported").astype(np.float64).mask(rows["verdict"] == "")
     else:
         yes = (rows["score"] >= YES).astype(np.float64).mask(rows["score"].isna())
-    names = [rows[name].astype(str) for name in ("configuration", "query_id", "repeat", "number", "claim", "answer", "passages")]
+    return rows.assign(yes=yes)
+
+
+def _item_ids(rows: pd.DataFrame, task: str, condition: str, configurations: Iterable[str]) -> list[str]:
+    """Return the id of each item of configurations with these names."""
+    names = [rows[name].astype(str) for name in ("query_id", "repeat", "number", "claim", "answer", "passages")]
     # Texts and passages are part of the id, so that a label belongs to no other text and no other context.
-    ids = [fingerprint(task, condition, *parts)[:16] for parts in zip(*names, strict=True)]
-    return rows.drop(columns="passages").assign(yes=yes, item_id=ids)
+    return [fingerprint(task, condition, *parts)[:16] for parts in zip(map(str, configurations), *names, strict=True)]
+
+
+def lines_of_run(run: RunTables, task: str, condition: str, lines: Sequence[LabelLine]) -> list[LabelLine]:
+    """Return the lines of a task. Those that were drawn when their configuration had another name get its present name and ids.
+
+    A configuration with equal settings has equal answers and contexts, so the former ids of its items are known.
+    """
+    items, rows = judged_items(run, task, condition), _judged_rows(run, task, condition)
+    own, known, renamed = [line for line in lines if line.task == task], set(items["item_id"]), dict[str, LabelLine]()
+    strange = [line for line in own if line.item_id not in known]
+    for name in dict.fromkeys(line.configuration for line in strange):
+        former = items.assign(former=_item_ids(rows, task, condition, itertools.repeat(name, len(rows))))
+        shared = former[former["former"].isin([line.item_id for line in strange])]
+        # Several configurations can give an answer.
+        for present in shared["configuration"].mode()[:1]:
+            ids = dict(shared.loc[shared["configuration"] == present, ["former", "item_id"]].itertuples(index=False))
+            renamed |= {
+                line.item_id: replace(line, item_id=ids[line.item_id], configuration=present) for line in strange if line.item_id in ids
+            }
+    return [renamed.get(line.item_id, line) for line in own]
 
 
 def judge_of(run: RunTables, task: str) -> str:
@@ -177,7 +207,7 @@ def item_weights(rows: pd.DataFrame) -> Floats:
 def labelled_run(run: RunTables, task: str, condition: str, lines: Sequence[LabelLine]) -> LabelledRun:
     """Join lines with the items of a run. Of several labels of an item the most frequent counts, among equally frequent ones the first."""
     items = judged_items(run, task, condition)
-    own = [line for line in lines if line.task == task and line.label]
+    own = [line for line in lines_of_run(run, task, condition, lines) if line.label]
     known = set(items["item_id"])
     given: dict[str, list[str]] = {}
     for line in own:

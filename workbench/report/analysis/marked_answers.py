@@ -12,14 +12,14 @@ from typing import Any, Literal
 import numpy as np
 
 from workbench.components.context.conditions import CONDITIONS, GOLD, PERTURBATIONS, RETRIEVED
-from workbench.core.errors import InputError
 from workbench.core.fingerprint import fingerprint
 from workbench.core.memo import memoised
 from workbench.core.records import Answer, Claim, Variant
-from workbench.core.text.formatting import meant, number
+from workbench.core.text.formatting import number
 from workbench.measures.metrics.coverage import Floats
 from workbench.report.analysis.answer_values import answer_score, answers_of, condition_values, losing, perturbations, repeated_values
 from workbench.report.analysis.passages import Excerpt, Mark, Piece, Stretch, disjoint, passage_of, with_marks
+from workbench.report.analysis.values import place_of
 from workbench.report.results.run_tables import RunTables
 
 # `scored`: the judge gives scores and no verdicts. `unjudged`: it failed.
@@ -268,10 +268,7 @@ def worst_losses(run: RunTables, configuration: str, most: int) -> list[Question
 
 def question_in_conditions(run: RunTables, configuration: str, query_id: str, only: Sequence[str] = CONDITIONS) -> QuestionInConditions:
     """Return a question in all conditions of a configuration's answers, or in `only` some. Raises InputError for an unknown question."""
-    known = run.questions["query_id"].tolist()
-    if query_id not in known:
-        raise InputError(f"the run {run.name} has no question {query_id!r}{meant(query_id, known)}", "see results.questions")
-    place = known.index(query_id)
+    place = place_of(run, query_id)
     question = run.questions.iloc[place]
     losses, causes = _losses(run, configuration)
     answers = answers_in_conditions(run, configuration, query_id, only)
@@ -283,7 +280,7 @@ def answers_in_conditions(run: RunTables, configuration: str, query_id: str, onl
     """Return the first answers of a configuration to a question of the run in the order of the conditions."""
     rows = answers_of(run, configuration)
     chosen = rows[(rows["query_id"] == query_id) & (rows["repeat"] == 0) & rows["condition"].isin(only)]
-    place = run.questions["query_id"].tolist().index(query_id)
+    place = place_of(run, query_id)
     return [_answer(run, configuration, place, row) for row in sorted(chosen.to_dict("records"), key=_reading_order)]
 
 

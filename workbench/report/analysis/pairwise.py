@@ -8,16 +8,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workbench.components.context.conditions import RETRIEVED
-from workbench.core.errors import InputError
 from workbench.core.schemas import SCHEMAS
 from workbench.measures.attribution.causes import CAUSE_NAMES
 from workbench.measures.attribution.causes import causes_by_query as earliest_causes
 from workbench.measures.metrics.coverage import Bools
 from workbench.measures.metrics.names import Metric
-from workbench.measures.statistics.comparison import paired_difference, paired_differences
+from workbench.measures.statistics.comparison import Comparison, paired_difference, paired_differences
 from workbench.measures.statistics.intervals import Interval
 from workbench.report.analysis.causes import answer_cause_meanings, cause_meanings, causes_by_query, failed_answers
-from workbench.report.analysis.standings import verdict_of
+from workbench.report.analysis.standings import comparison, difference, verdict_of
 from workbench.report.analysis.values import clusters, detail, per_query, places, slices, small
 from workbench.report.results.run_tables import RunTables
 
@@ -26,8 +25,8 @@ OTHER = "other"
 _NOTHING_MISSED = "nothing was missed: the values differ by blanks between chunks, by order, or by the other text delivered"
 _NO_FAILURE = "no cause was attributed to the answer: it was not judged, or it counts as correct"
 # Smaller differences are rounding errors.
-_SAME = 1e-9
-_COLUMNS = ["metric", "difference", "low", "high", "n", "clusters", "conditional"]
+SAME = 1e-9
+_ALL = "all"
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ class WonQueries:
 class Part:
     """A slice (`all` or `field=value`) of the queries that both configurations have a value for.
 
-    `difference` is the mean of a - b with its interval and n; `won_by_a` and `won_by_b` count queries by the cause of the other's miss.
+    `difference` is the mean of a - b with its interval and n, of all queries that of their `comparison`; `won_by_a` and `won_by_b` count queries by the cause of the other's miss.
     `small` says why the slice is too small to be conclusive, and is empty otherwise.
     """
 
@@ -86,19 +85,20 @@ def contrast(run: RunTables, a: str, b: str) -> Contrast | None:
     if not scored.any():
         return None
     gap = np.where(scored, values[0] - values[1], 0.0) * (1 if run.primary.higher_is_better else -1)
-    won, ties = (gap > _SAME, gap < -_SAME), scored & (np.abs(gap) <= _SAME)
+    won, ties = (gap > SAME, gap < -SAME), scored & (np.abs(gap) <= SAME)
     query_ids = run.questions["query_id"].to_numpy(object)
 
     def by_cause(members: Bools) -> list[dict[str, tuple[str, ...]]]:
         """The members that each side wins, by the cause of the other's miss."""
-        sides = ((members & wins, _causes(run, loser)) for wins, loser in zip(won, (b, a), strict=True))
+        sides = ((members & wins, loss_causes(run, loser)) for wins, loser in zip(won, (b, a), strict=True))
         return [_grouped(query_ids[rows], causes[rows]) for rows, causes in sides]
 
     parts = []
     for name, members in slices(run).items():
         common = members & scored
         if common.any():
-            difference = paired_difference(values[0][common], values[1][common], groups[common])
+            tested = comparison(run, a, b) if name == _ALL else None
+            difference = tested.simultaneous if tested else paired_difference(values[0][common], values[1][common], groups[common])
             won_by_a, won_by_b = ({cause: len(ids) for cause, ids in side.items()} for side in by_cause(common))
             parts.append(Part(name, difference, won_by_a, won_by_b, int((common & ties).sum()), small(groups[common])))
     of_a, of_b = by_cause(scored)
@@ -112,7 +112,8 @@ def meanings(run: RunTables) -> Mapping[str, str]:
     return {**cause_meanings(run), OTHER: _NOTHING_MISSED}
 
 
-def _causes(run: RunTables, configuration: str) -> NDArray[np.object_]:
+def loss_causes(run: RunTables, configuration: str) -> NDArray[np.object_]:
+    """The cause of each query's miss, or of its failed answer if the run is ranked by answers. Shape (queries,), an empty string without one."""
     if not run.primary.of_answers:
         return causes_by_query(run, configuration)
     failed = failed_answers(run, configuration)
@@ -136,25 +137,40 @@ def _judged(run: RunTables, a: str, b: str, scored: Bools) -> tuple[float, float
 def comparisons_table(run: RunTables) -> pd.DataFrame:
     """Tabulate all pairs on the same queries: metric, a, b, difference (a - b), low, high, p, p_adjusted, n, clusters, and further bounds.
 
-    `p` (clustered paired t), `p_adjusted` (max-T), `low_adjusted` and `high_adjusted` cover the verdict's family: pairs by the primary
-    metric, within the window, with the baseline if the experiment has one. `p_all_pairs` covers all pairs. Other rows are not tested, and have
-    null.
+    `low`, `high` and `p` (clustered paired t) are of this comparison alone. `p_adjusted` (max-T), `low_adjusted`, `high_adjusted` and `equivalent` are
+    those of `comparison`, for pairs of ranked configurations by the primary metric. Other rows are exploratory, and have null.
     """
-    verdict, names = verdict_of(run), run.names
-    tested, every = (
-        {(str(run.primary), row.a, row.b): row for row in rows}
-        for rows in ((verdict.comparisons, verdict.all_pairs) if verdict else ((), ()))
-    )
+    names = run.names
     differences = [(*pair, metric, mean) for metric in run.measures for pair, mean in _differences(run, metric)]
     rows = []
     for a, b, metric, mean in sorted(differences, key=lambda row: row[:2]):
-        row, pair = (rows_of.get((metric, names[a], names[b])) for rows_of in (tested, every))
-        ps, bounds = ((row.p, row.p_adjusted), (row.low_adjusted, row.high_adjusted)) if row else ((None, None), (None, None))
-        ends = (mean.value, mean.low, mean.high)
-        rows.append(
-            (metric, names[a], names[b], *ends, *ps, mean.n, mean.clusters, *bounds, mean.conditional, pair.p_adjusted if pair else None)
+        tested = comparison(run, names[a], names[b]) if metric == str(run.primary) else None
+        ps, bounds = (
+            ((tested.p, tested.p_adjusted), (tested.low_adjusted, tested.high_adjusted)) if tested else ((None, None), (None, None))
         )
+        ends, beside = (mean.value, mean.low, mean.high), (mean.conditional, _equivalent(run, tested))
+        rows.append((metric, names[a], names[b], *ends, *ps, mean.n, mean.clusters, *bounds, *beside))
     return SCHEMAS["comparisons"].conform(pd.DataFrame(rows, columns=SCHEMAS["comparisons"].names))
+
+
+def _equivalent(run: RunTables, tested: Comparison | None) -> bool | None:
+    """Check that a comparison shows equivalence. None if it was not tested."""
+    judged = verdict_of(run)
+    return None if judged is None or tested is None or np.isnan(tested.p) else judged.shown_equivalent(tested)
+
+
+def compared(run: RunTables, a: str, b: str) -> pd.DataFrame:
+    """Tabulate the difference (a - b) by each metric of a run with its one interval. Rows that are not tested are `exploratory`."""
+    rows = []
+    for metric in run.measures:
+        if mean := difference(run, metric, a, b):
+            tested = comparison(run, a, b) if metric == str(run.primary) else None
+            p, known = (tested.p_adjusted, not np.isnan(tested.p)) if tested else (np.nan, False)
+            rows.append(
+                (metric, mean.value, mean.low, mean.high, p, mean.n, mean.clusters, mean.conditional, _equivalent(run, tested), not known)
+            )
+    columns = ["metric", "difference", "low", "high", "p_adjusted", "n", "clusters", "conditional", "equivalent", "exploratory"]
+    return pd.DataFrame(rows, columns=columns).astype({"equivalent": "boolean"}).set_index("metric")
 
 
 def _differences(run: RunTables, metric: str) -> Iterator[tuple[tuple[int, int], Interval]]:
@@ -164,23 +180,3 @@ def _differences(run: RunTables, metric: str) -> Iterator[tuple[tuple[int, int],
     pairs = np.argwhere(np.triu(scored @ scored.T > 0, 1))
     intervals = paired_differences(values[pairs[:, 0]], values[pairs[:, 1]], groups)
     return zip(((int(a), int(b)) for a, b in pairs), intervals, strict=True)
-
-
-def between_runs(run: RunTables, a: str, other: RunTables, b: str) -> pd.DataFrame:
-    """Tabulate the difference (a - b) by each metric of both runs, paired by question, with its 95 % interval.
-
-    No p: an interval of one pair, which was chosen from two runs, is corrected for nothing. Raises InputError if questions or labels differ.
-    """
-    prints = [each.manifest["fingerprints"]["questions"] for each in (run, other)]
-    if prints[0] != prints[1] or list(run.questions["query_id"]) != list(other.questions["query_id"]):
-        raise InputError(
-            f"the runs {run.name} and {other.name} have other questions or labels", "compare runs of the same dataset and split"
-        )
-    rows = []
-    for metric in (name for name in run.measures if name in other.measures):
-        first, second = per_query(run, a, metric), per_query(other, b, metric)
-        if np.isnan(first + second).all():
-            continue
-        difference = paired_difference(first, second, clusters(run))
-        rows.append((metric, difference.value, difference.low, difference.high, difference.n, difference.clusters, difference.conditional))
-    return pd.DataFrame(rows, columns=_COLUMNS).set_index("metric")

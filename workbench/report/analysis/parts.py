@@ -12,11 +12,11 @@ import pandas as pd
 from workbench.core.memo import memoised
 from workbench.core.text.formatting import plural, setting
 from workbench.measures.metrics.coverage import Floats
-from workbench.measures.statistics.comparison import paired_difference, paired_differences
-from workbench.measures.statistics.effects import Effect, EffectReading, SideLevels, effects
+from workbench.measures.statistics.comparison import paired_difference
+from workbench.measures.statistics.effects import Change, Effect, EffectReading, SideLevels, effects
 from workbench.measures.statistics.intervals import Interval
 from workbench.measures.statistics.pairs import total_loss
-from workbench.report.analysis.standings import DRIFT, CostRange, timings_of, value_bounds, verdict_of
+from workbench.report.analysis.standings import DRIFT, CostRange, comparison, difference, timings_of, value_bounds, verdict_of
 from workbench.report.analysis.values import clusters, per_query
 from workbench.report.results.run_tables import RunTables
 
@@ -66,7 +66,7 @@ class Alternative:
 
 @dataclass(frozen=True)
 class MatchedPair:
-    """Two configurations that are equal in every other stage, with the difference of the primary metric between them."""
+    """Two configurations that are equal in every other stage, with the difference of the primary metric in their `comparison`."""
 
     configuration: str
     reference: str
@@ -130,20 +130,18 @@ def parts(run: RunTables) -> tuple[PartEffect, ...]:
     """Estimate the effects of all stages that vary, on the configurations that the verdict ranks.
 
     Every alternative is compared with `none`, or else with the first alternative of its stage. One that fuses others, as hybrid retrieval does, is
-    compared with each of those that the run has alone. All effects on the primary metric form one family.
+    compared with each of those that the run has alone. All effects on the primary metric form one family, without those of a single pair: these are
+    the comparisons of two configurations.
     """
     contrasts = [each for each in contrasts_of(run) if each.pairs]
     if not contrasts:
         return ()
     groups, metric = clusters(run), run.primary
-    changes = [_changes(run, str(metric), each) for each in contrasts]
     loss = total_loss(np.array([per_query(run, name, str(metric)) for name in run.names]))
-    names = [(each.alternative.label, each.reference.label) for each in contrasts]
-    sign = 1.0 if metric.higher_is_better else -1.0
-    estimated = effects(changes, names, groups, loss, sign, levels=[_levels(run, each) for each in contrasts])
+    estimated = effects([_change(run, each) for each in contrasts], groups, loss, 1.0 if metric.higher_is_better else -1.0)
     part_effects = []
-    for contrast, change, effect in zip(contrasts, changes, estimated, strict=True):
-        cells = paired_differences(change, np.zeros_like(change), groups)
+    for contrast, effect in zip(contrasts, estimated, strict=True):
+        cells = [(a, b, difference(run, str(metric), a, b)) for a, b in contrast.pairs]
         # The fewest questions that any of the pairs was timed on, 0 if that is not known.
         timed = [timings_of(run, name).get("latency_questions", 0.0) for pair in contrast.pairs for name in pair]
         part = PartEffect(
@@ -152,10 +150,10 @@ def parts(run: RunTables) -> tuple[PartEffect, ...]:
             reference=contrast.reference.label,
             added=contrast.added,
             effect=effect,
-            pairs=tuple(MatchedPair(a, b, cell) for (a, b), cell in zip(contrast.pairs, cells, strict=True)),
+            pairs=tuple(MatchedPair(a, b, cell) for a, b, cell in cells if cell),
             possible=contrast.possible,
             timed=int(min(timed, default=0.0)),
-            others={name: _mean(_changes(run, name, contrast), run) for name in _beside(run)},
+            others={name: _mean(_differences(run, name, contrast), run) for name in _beside(run)},
             latency={name: added for name in LATENCIES if (added := _latency(run, contrast.pairs, name))},
         )
         part_effects.append(part)
@@ -239,15 +237,17 @@ def _matched(settings: Mapping[str, Mapping[str, Any]], stage: str, one: Alterna
                 yield name, partner
 
 
-def _levels(run: RunTables, contrast: Contrasted) -> SideLevels:
-    """The means of the pairs' sides as distances from the worst value of the primary metric."""
+def _change(run: RunTables, contrast: Contrasted) -> Change:
+    """The differences by the primary metric, with the means of the pairs' sides as distances from its worst value."""
     values = {name: per_query(run, name, str(run.primary)) for pair in contrast.pairs for name in pair}
     worst, _ = value_bounds(run.primary, values)
     a, b = (float(np.nanmean(np.abs([values[name] - worst for name in side]))) for side in zip(*contrast.pairs, strict=True))
-    return SideLevels(a, b)
+    tested = comparison(run, *contrast.pairs[0]) if len(contrast.pairs) == 1 else None
+    sides = contrast.alternative.label, contrast.reference.label
+    return Change(_differences(run, str(run.primary), contrast), sides, SideLevels(a, b), tested)
 
 
-def _changes(run: RunTables, metric: str, contrast: Contrasted) -> Floats:
+def _differences(run: RunTables, metric: str, contrast: Contrasted) -> Floats:
     """The differences of each pair on each query. Shape (pairs, queries)."""
     return np.array([per_query(run, a, metric) - per_query(run, b, metric) for a, b in contrast.pairs])
 

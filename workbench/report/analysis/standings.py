@@ -12,7 +12,7 @@ from workbench.core.memo import memoised
 from workbench.core.text.formatting import number, two_digits
 from workbench.measures.metrics.coverage import Bools, Floats
 from workbench.measures.metrics.names import Metric
-from workbench.measures.statistics.comparison import paired_difference
+from workbench.measures.statistics.comparison import Comparison, paired_difference
 from workbench.measures.statistics.intervals import Interval
 from workbench.measures.statistics.verdict import Verdict, verdict, with_unscored
 from workbench.report.analysis.values import clusters, per_query, unscored_queries
@@ -107,7 +107,7 @@ def verdict_of(run: RunTables) -> Verdict | None:
         smallest_difference=run.smallest_difference,
     )
     unscored = {name: np.isnan(row) & unscored_queries(run, name, str(metric)) for name, row in values.items()}
-    return with_unscored(judge(values), values, unscored, judge, value_bounds(metric, values))
+    return with_unscored(judge(values), values, unscored, clusters(run), judge, value_bounds(metric, values))
 
 
 def value_bounds(metric: Metric, values: Mapping[str, Floats]) -> tuple[float, float]:
@@ -135,8 +135,22 @@ def _comparable(standing: Standing, metric: str) -> bool:
     return not standing.beyond_window and (mean.covered or mean.n == 0)
 
 
+def comparison(run: RunTables, a: str, b: str) -> Comparison | None:
+    """The comparison a - b by the primary metric, with its one interval and p wherever it is shown. None unless both are ranked.
+
+    A pair with the experiment's baseline belongs to the family of all comparisons with it, any other pair to that of all pairs.
+    """
+    judged = verdict_of(run)
+    return judged.between(a, b) if judged else None
+
+
 def difference(run: RunTables, metric: str, a: str, b: str) -> Interval | None:
-    """The mean of a - b on the queries that both have a value for. None if there are none."""
+    """The mean of a - b on the queries that both have a value for. None if there are none.
+
+    By the primary metric it is that of `comparison`, with its simultaneous interval. All others are exploratory, with a 95 % interval of each by itself.
+    """
+    if metric == str(run.primary) and (tested := comparison(run, a, b)):
+        return tested.simultaneous
     first, second = per_query(run, a, metric), per_query(run, b, metric)
     return None if np.isnan(first + second).all() else paired_difference(first, second, clusters(run))
 
@@ -204,7 +218,7 @@ COSTS: dict[Cost, CostKind] = {
     "index": CostKind("index", "MB", "on disk; 0 without an index"),
     "delivered": CostKind("delivered text", "tokens a question", "up to the cut-off of the primary metric; repeated text counts twice"),
     "p50": CostKind("median time a question", "ms", _QUESTION_TIME),
-    "p95": CostKind("95th percentile of the time per question", "ms", _QUESTION_TIME),
+    "p95": CostKind("p95 time a question", "ms", _QUESTION_TIME),
 }
 # Budgets in tokens at which recall is measured in every run on data with evidence.
 CURVE = (500, 1000, 2000, 4000)
@@ -268,21 +282,14 @@ def _slack(cost: Cost) -> float:
     return DRIFT if cost in TIMES else 1
 
 
-def cheaper(first: CostedConfiguration, others: Sequence[CostedConfiguration]) -> Mapping[str, Sequence[Cost]]:
-    """Map the configuration that costs least by each cost, if that is less than `first`, to these costs, those of a question before others.
+def cheapest(costed: Sequence[CostedConfiguration]) -> CostedConfiguration:
+    """Return the configuration that costs least, by what a question costs first, then by what is paid once. The first of equal ones.
 
-    Times that are not `separated` are equal, as are other costs within a tenth. Configurations that are equal by one cost are compared by
-    the next.
+    Times that are not `separated` are equal, as are other costs within a tenth.
     """
-    cheapest: dict[str, list[Cost]] = {}
     for cost in _DECIDING:
-        known = [each for each in (first, *others) if not np.isnan(each.costs[cost])]
-        least = [each for each in known if not any(_lower(other, each, cost) for other in known)]
-        for other_cost in _DECIDING:
-            least = [each for each in least if not any(_lower(other, each, other_cost) for other in least)]
-        if first in known and least and _lower(least[0], first, cost):
-            cheapest.setdefault(least[0].name, []).append(cost)
-    return cheapest
+        costed = [each for each in costed if not any(_lower(other, each, cost) for other in costed)]
+    return costed[0]
 
 
 def _lower(one: CostedConfiguration, other: CostedConfiguration, cost: Cost) -> bool:

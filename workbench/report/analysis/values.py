@@ -9,9 +9,11 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from workbench.core.errors import InputError
 from workbench.core.memo import memoised
 from workbench.core.records import PROVENANCE, SYNTHETIC, is_draft, is_placeholder
 from workbench.core.schemas import SCHEMAS
+from workbench.core.text.formatting import meant, plural
 from workbench.llm.families import model_family
 from workbench.measures.metrics.coverage import Bools, Floats, Ints
 from workbench.measures.statistics.clusters import Clusters, query_slices, weighted
@@ -19,6 +21,7 @@ from workbench.report.results.run_tables import RETRIEVED, RunTables, retrieved_
 
 # Fewer are not conclusive.
 FEWEST_QUERIES, FEWEST_CLUSTERS = 20, 5
+_ROUNDING = 1e-9
 
 
 def per_query(run: RunTables, configuration: str, metric: str) -> Floats:
@@ -85,6 +88,8 @@ def holding_half(run: RunTables, metric: str) -> int | None:
     None if documents count equally, or if their effective number (Kish 1965), n² / Σ n_g², is at least half of their number.
     """
     groups = clusters(run)
+    if not run.names:
+        return None
     scored = ~np.isnan([per_query(run, name, metric) for name in run.names]).all(axis=0)
     sizes = np.sort(np.bincount(groups.codes[scored]))[::-1]
     sizes = sizes[sizes > 0]
@@ -106,14 +111,48 @@ def places(run: RunTables, query_ids: "pd.Series[str]") -> Ints:
     return positions
 
 
+def place_of(run: RunTables, query_id: str) -> int:
+    """Return the position of a question. Raises InputError if the run has no such question."""
+    known = run.questions["query_id"].tolist()
+    if query_id not in known:
+        raise InputError(f"the run {run.name} has no question {query_id!r}{meant(query_id, known)}", "see results.questions")
+    return int(known.index(query_id))
+
+
 @memoised(1)
 def _values(run: RunTables) -> dict[tuple[str, str], Floats]:
     table = retrieved_values(run.queries)
+    _require_whole(run, table)
     query, value = places(run, table["query_id"]), table["value"].to_numpy(np.float64)
     codes, names = pd.factorize(pd.MultiIndex.from_frame(table[["configuration", "metric"]]))
     cube = np.full((len(names), len(run.questions)), np.nan)
     cube[codes, query] = value
     return {(str(name), str(metric)): row for (name, metric), row in zip(names, cube, strict=True)}
+
+
+def _require_whole(run: RunTables, table: pd.DataFrame) -> None:
+    """Raise InputError if the tables of a run do not belong together, or a value is impossible for its metric."""
+    name, ids = run.name or "the run", run.questions["query_id"]
+    if (twice := ids[ids.duplicated()]).any():
+        raise InputError(f"questions.parquet of {name} has {twice.iloc[0]!r} twice", "sweep again")
+    shares = [metric for metric, measure in run.measures.items() if measure.proportion]
+    value, share = table["value"].to_numpy(np.float64), table["metric"].isin(shares).to_numpy(np.bool_)
+    # No comparison with NaN is true.
+    beyond = np.isinf(value) | (share & ((value < -_ROUNDING) | (value > 1 + _ROUNDING)))
+    if beyond.any():
+        metric, odd = table["metric"][beyond].iloc[0], table["value"][beyond].iloc[0]
+        raise InputError(f"queries.parquet of {name} has the value {odd:g} of {metric}", "sweep again")
+    keys = ["configuration", "metric"]
+    rows = run.metrics[(run.metrics["condition"] == RETRIEVED) & (run.metrics["slice"] == "all")]
+    # Some metrics are of all questions together.
+    rows = rows[rows["metric"].isin([str(run.primary), *table["metric"].unique()])]
+    scored = table[table["value"].notna()].groupby(keys, sort=False).size()
+    sums = rows.groupby(keys, sort=False)["n"].sum()
+    found = scored.reindex(sums.index, fill_value=0)
+    if (other := sums[found != sums]).any():
+        (configuration, metric), expected = other.index[0], int(other.iloc[0])
+        what = f"{metric} of {configuration}: queries.parquet has {plural(int(found[configuration, metric]), 'value')}, metrics.parquet {expected}"
+        raise InputError(f"{what}, so the tables of {name} do not belong together", "sweep again")
 
 
 ModelRole = Literal["questions", "answers", "judgements"]

@@ -7,8 +7,9 @@ import io
 import itertools
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
@@ -17,12 +18,15 @@ from markupsafe import Markup, escape
 
 from workbench.core.files import write_text
 from workbench.core.text.display import visible_html
+from workbench.report.analysis.decision import decide
 from workbench.report.analysis.findings import findings
+from workbench.report.analysis.setting_names import short_names
 from workbench.report.canvas import ACCENT, FAINT, INK, LINES, MUTED, PAPER, own_style
 from workbench.report.model import Report, Sparkline
 from workbench.report.results.run_tables import RunTables
 from workbench.report.sentences import folder_of
-from workbench.report.topics.registry import TOPICS, answered, headline, opening
+from workbench.report.topics.decision.opening import about, excerpt, opening
+from workbench.report.topics.registry import sections
 
 _TEMPLATES = Path(__file__).parents[1] / "templates"
 # Longest name, in letters, that is kept on one line.
@@ -43,11 +47,9 @@ def write_page(document: Report, path: Path) -> Path:
 def document_of(run: RunTables) -> Report:
     """Build the report of a finished run, without empty sections."""
     conclusions = findings(run)
-    names, sections = (
-        [*run.names, *run.failures],
-        [section for topic in TOPICS if "page" in topic.views and (section := topic(conclusions))],
-    )
-    return Report(run.name, folder_of(run), names, headline(conclusions), opening(conclusions), answered(conclusions), sections)
+    names, decision = [*run.names, *run.failures], decide(conclusions)
+    first = opening(decision, excerpt(decision))
+    return Report(run.name, folder_of(run), names, first, sections(conclusions), about(conclusions), short_names(run))
 
 
 @functools.cache
@@ -60,16 +62,25 @@ def environment() -> Environment:
 
 def rendered(document: Report) -> str:
     """Render the document as a page whose policy allows only its own script and style sheet."""
-    script, style = (_TEMPLATES / "report.js").read_text("utf-8"), style_sheet()
+    script, style = _joined("page.js", "decision.js", "ranking.js", "questions.js", "start.js"), style_sheet()
     context = {"page": True, "look": _look, "named": _naming(document.names), "picture": inline_svg, "number": itertools.count(1).__next__}
-    context |= {"within": "", "course": sparkline}
+    context |= {"within": "", "course": sparkline, "worded": _naming(document.names, document.short_names)}
     shown = {"document": document, "policy": policy(script, style), "script": Markup(script), "style": Markup(style)}
     return visible_html(environment().get_template("report.html.j2").render(context | shown))
 
 
+def scriptless_page(template: str, style: str, **values: object) -> str:
+    """Render a template as a page with this style sheet and without a script."""
+    return visible_html(environment().get_template(template).render(values, style=Markup(style), policy=policy("", style)))
+
+
 def style_sheet() -> str:
     """The style sheet of all pages."""
-    return (_TEMPLATES / "report.css").read_text("utf-8")
+    return _joined("page.css", "decision.css", "ranking.css", "questions.css", "media.css")
+
+
+def _joined(*names: str) -> str:
+    return "".join((_TEMPLATES / name).read_text("utf-8") for name in names)
 
 
 def policy(script: str, style: str) -> str:
@@ -83,19 +94,25 @@ def _look(_: str, *classes: str) -> Markup:
     return Markup(' class="{}"').format(names) if names else Markup("")
 
 
-def _naming(names: Sequence[str]) -> Callable[[str], Markup]:
-    """Mark up the names of configurations in a sentence to prevent breaks at hyphens. A long name has to break somewhere."""
+def _naming(names: Sequence[str], short: Mapping[str, str] = MappingProxyType({})) -> Callable[[str], Markup]:
+    """Mark up the names of configurations in a sentence to prevent breaks at hyphens. A long name has to break somewhere.
+
+    A name with a hyphen, which is no word of a sentence, is replaced by its short name, and shown on hovering.
+    """
     longest_first = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
-    unbroken = Markup('<span class="name">{}</span>')
 
     def named(text: str) -> Markup:
         text = re.sub(r"\bp ([=<]) ", "p\u00a0\\1\u00a0", text)
         parts = re.split(rf"(?<![\w.-])({longest_first})(?![\w-])", text) if names else [text]
-        return Markup("").join(
-            unbroken.format(part) if at % 2 and len(part) <= _UNBROKEN else escape(part) for at, part in enumerate(parts)
-        )
+        return Markup("").join(_name(part, short.get(part, part)) if at % 2 else escape(part) for at, part in enumerate(parts))
 
     return named
+
+
+def _name(name: str, short: str) -> Markup:
+    if short != name and "-" in name:
+        return Markup('<span title="{}">{}</span>').format(name, short)
+    return Markup('<span class="name">{}</span>').format(name) if len(name) <= _UNBROKEN else escape(name)
 
 
 def _digest(text: str) -> str:

@@ -55,8 +55,6 @@ _STYLES = {
     ".long": "white-space:normal;min-width:17em;overflow-wrap:anywhere",
     ".text": "min-width:14em;max-width:30em;overflow-wrap:anywhere;white-space:normal",
     ".shade": "text-align:center;padding:.35em .5em;min-width:3.5em;max-width:9em;white-space:normal;overflow-wrap:anywhere",
-    ".place": "display:inline-block;min-width:1.6em;opacity:.8;font-weight:400",
-    ".mark": f"display:inline-block;width:1.1em;color:{_BLUE}",
     ".unseen": "display:none",
     ".asked": "font-weight:600",
     ".passage": f"white-space:pre-wrap;overflow-wrap:anywhere;unicode-bidi:isolate;line-height:1.55;border-left:3px solid {LINE};padding:.1em 0 .1em .9em;max-width:52em",
@@ -77,6 +75,9 @@ _STYLES = {
     ".watch": "border-color:#e69f00",
     ".state": "float:right",
     ".big": "font-size:1.4em",
+    ".chips": "margin:.5em 0",
+    ".why": "opacity:.8;margin:.3em 0",
+    ".next": "margin:.8em 0",
 }
 _STYLES |= {f".shade-{place}": f"background-color:rgba(74,143,208,{0.04 + 0.07 * place:.2f})" for place in range(9)}
 MIME = "application/vnd.workbench.record+json"
@@ -155,7 +156,7 @@ def picture(drawing: "Drawing", alt: str) -> Picture:
 
 
 def _parts(blocks: Sequence[Block]) -> Iterator[Html | Picture]:
-    context = {"page": False, "look": _look, "named": escape, "within": _within(blocks), "course": sparkline}
+    context = {"page": False, "look": _look, "named": escape, "worded": escape, "within": _within(blocks), "course": sparkline}
     macros = environment().get_template("blocks.html.j2").make_module(context)
     html = Markup("")
     for block in _flat(blocks):

@@ -1,11 +1,13 @@
-"""Render a run as text: lines for the terminal, and Markdown for a comment on a pull request."""
+"""Render a run as lines for the terminal, and blocks as Markdown for a comment on a pull request."""
 
 import re
 
 from workbench.report.analysis.findings import findings
-from workbench.report.model import Block, Lines, Prose, Section, Summary, Table, Terms
+from workbench.report.analysis.passages import Piece
+from workbench.report.cells import table_lines
+from workbench.report.model import Block, Collapsible, Lines, Prose, Section, Table, Term, Terms
 from workbench.report.results.run_tables import RunTables
-from workbench.report.topics.registry import TOPICS, answered, headline, opening
+from workbench.report.topics.registry import TOPICS
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#~&$])")
 
@@ -13,19 +15,6 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#~&$])")
 def summary_lines(run: RunTables) -> list[str]:
     """Summarise a run: configurations by the primary metric with the tie set marked, then the verdict."""
     return [line for topic in TOPICS for line in topic.terminal_lines(findings(run))]
-
-
-def summary_markdown(run: RunTables) -> str:
-    """Summarise a run: headline, ranking, configurations that are not ranked, and answers."""
-    conclusions = findings(run)
-    lead = headline(conclusions)
-    blocks = [
-        *map(Prose, opening(conclusions)),
-        *(block for topic in TOPICS for block in topic.markdown_blocks(conclusions)),
-        answered(conclusions),
-    ]
-    title = f"### {escaped(run.name)}: {escaped(f'{lead.text} {lead.aside}'.strip())}"
-    return "\n\n".join([title, *(part for block in blocks for part in markdown(block))]) + "\n"
 
 
 def markdown(block: Block) -> list[str]:
@@ -41,10 +30,35 @@ def markdown(block: Block) -> list[str]:
             return ["\n".join(f"- {escaped(item)}" for item in block.items)]
         case Terms():
             return ["\n".join(f"- **{escaped(term.name)}**: {escaped(term.text)}" for term in block.items)]
-        case Summary():
-            return [f"**{escaped(each.question)}** {escaped(each.sentence)}" for each in block.items]
         case _:
             return []
+
+
+def text_lines(block: Block) -> list[str]:
+    """Render a block as lines of text, without figures. Marked stretches of documents are in brackets, after the word for the mark."""
+    match block:
+        case Table():
+            return [block.caption, *table_lines(block)]
+        case Collapsible():
+            return [block.title, *([block.note] if block.note else []), *(line for inner in block.blocks for line in text_lines(inner))]
+        case Prose():
+            return [block.text]
+        case Lines():
+            return [f"- {item}" for item in block.items]
+        case Terms():
+            return [line for term in block.items for line in _term_lines(term, block.label)]
+        case _:
+            return []
+
+
+def _term_lines(term: Term, label: str) -> list[str]:
+    head = " ".join(filter(None, (f"{term.name}:" if term.name else "", term.text, f"({term.note})" if term.note else "")))
+    return [head, *(f"    {line}" for line in "".join(_marked(piece, label) for piece in term.pieces).splitlines() if line.strip())]
+
+
+def _marked(piece: Piece, label: str) -> str:
+    word = piece.label or (label if piece.role == "delivered" else piece.role)
+    return piece.text if piece.role == "plain" else f"[{word}: {piece.text}]"
 
 
 def markdown_table(table: Table) -> str:

@@ -24,6 +24,7 @@ from workbench.report.results.run_tables import RETRIEVED, RunTables, retrieved_
 FILE = "history.parquet"
 # A column for each input of a value, in the order of the pipeline.
 FINGERPRINTS = ("corpus", "questions", "labels", "chunking", "embedding", "retrieval", "prompt")
+_DATASET = ("corpus", "questions", "labels")
 # The fingerprints of further stages, a JSON object with their names as keys.
 STAGES = "stages"
 # The name of the set of scores by question, for the primary metric.
@@ -81,8 +82,27 @@ def read_history(path: Path) -> pd.DataFrame:
     """Read the history as COLUMNS, oldest run first, in UTC. Errors: InputError if the file does not exist, StoreError if it is corrupt."""
     if not path.exists():
         raise InputError(f"{path} does not exist", "run workbench sweep, which creates it")
-    table: pd.DataFrame = _read(path).to_pandas()
-    return table
+    return with_present_names(_read(path).to_pandas())
+
+
+def with_present_names(history: pd.DataFrame) -> pd.DataFrame:
+    """Return the history with the name of each configuration in the last run that has its settings, whatever earlier runs named it.
+
+    An experiment that always had one configuration had the same one, whose settings may have changed.
+    """
+    settings = [name for name in (*FINGERPRINTS, STAGES) if name not in _DATASET]
+    rows = history[["experiment", "run", "configuration", *settings]].fillna("").astype(str)
+    rows = rows.assign(key=["\n".join(values) for values in rows[["experiment", *settings]].itertuples(index=False, name=None)])
+    named = rows.drop_duplicates(["experiment", "run", "configuration"])
+    alone = named.groupby("experiment")["run"].transform(lambda runs: not runs.duplicated().any())
+    named = named.assign(key=named["key"].mask(alone, named["experiment"]))
+    # Settings that two configurations of a run share do not tell which one it is.
+    unclear = named.loc[named.duplicated(["run", "key"], keep=False) | (named["chunking"].eq("") & ~alone), "key"]
+    present = named[~named["key"].isin(unclear)].drop_duplicates("key", keep="last").set_index("key")["configuration"]
+    names = dict(zip(zip(named["experiment"], named["run"], named["configuration"], strict=True), named["key"], strict=True))
+    keys = [names[each] for each in zip(rows["experiment"], rows["run"], rows["configuration"], strict=True)]
+    known = dict(present)
+    return history.assign(configuration=[known.get(key, own) for key, own in zip(keys, history["configuration"], strict=True)])
 
 
 def changes(history: pd.DataFrame, experiment: str, configuration: str, metric: str) -> pd.DataFrame:

@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from workbench.measures.metrics.definition import Comparison, LabelsRead, Source
+from workbench.measures.metrics.names import Metric
 
 # Larger counts, cuts and seeds are no numbers of a run.
 _Count = Annotated[int, Field(ge=0, le=10**12)]
@@ -27,13 +28,13 @@ class _ManifestPart(BaseModel):
     model_config = ConfigDict(extra="allow", strict=True, allow_inf_nan=False)
 
 
-class _RecordedSource(_ManifestPart):
+class _Component(_ManifestPart):
     kind: str
 
 
 class _Experiment(_ManifestPart):
     name: Annotated[str, Field(min_length=1, pattern=r"^[^\s/\\`]+$")]
-    dataset: _RecordedSource
+    dataset: _Component
     metrics: list[str | _Settings] = []
     slices: list[Any] = []
     spans: str = "exact"
@@ -59,18 +60,35 @@ class _MetricForm(BaseModel):
     labels_read: LabelsRead = ""
 
 
-class _Configuration(_ManifestPart):
+class _Stages(_ManifestPart):
     """The settings of each stage. Those that a configuration does not have are None."""
 
-    chunking: _Settings | None = None
-    embedding: _Settings | None = None
-    retrieval: _Settings | None = None
+    __pydantic_extra__: dict[str, _Component | None]
+
+    chunking: _Component | None
+    embedding: _Component | None
+    retrieval: _Component | None
+
+
+class _Dataset(_ManifestPart):
+    """The name of a dataset and what was counted in it, see `RunTables.dataset`."""
+
+    __pydantic_extra__: dict[str, _Count]
+
+    name: str
+    documents: _Count
+    queries: _Count
+    unanswerable: _Count
+    judgements: _Count
+    needs: _Count
 
 
 class _Fingerprints(_ManifestPart):
     questions: str
     corpus: str
     configurations: dict[str, str]
+    expected: str = ""
+    settings: dict[str, dict[str, str | None]] = {}
 
 
 class _PlugInTable(_ManifestPart):
@@ -95,10 +113,12 @@ class RunManifest(_ManifestPart):
     conditions: Annotated[list[str], Field(min_length=1)] = ["retrieved"]
     repeats: Annotated[int, Field(ge=1, le=10**6)] = 1
     judging: _Settings | None = None
-    configurations: dict[str, _Configuration]
-    dataset: dict[str, str | _Count]
+    configurations: dict[str, _Stages]
+    dataset: _Dataset
     unread: list[dict[str, str]] = []
     fingerprints: _Fingerprints
+    arguments: list[str] = []
+    encoders: dict[str, dict[str, str]] = {}
     code: list[str] = []
     pickles: dict[str, list[str]] = {}
     failures: dict[str, str]
@@ -114,6 +134,9 @@ class RunManifest(_ManifestPart):
             raise ValueError(f"primary {self.primary!r:.80} is none of its metrics")
         if self.baseline is not None and self.baseline not in self.configurations:
             raise ValueError(f"baseline {self.baseline!r:.80} is none of its configurations")
+        for name, record in self.metrics.items():
+            if (recorded := str(Metric.of_record(record.model_dump()))) != name:
+                raise ValueError(f"the metric {name!r:.80} is recorded as {recorded!r:.80}")
         return self
 
 
@@ -151,10 +174,10 @@ def _unchanged(head: str) -> bool:
     with tempfile.TemporaryDirectory(prefix="workbench-git-") as bare:
         for name in ("objects", "refs"):
             Path(bare, name).mkdir()
-        Path(bare, "HEAD").write_text(f"{head}\n")
+        Path(bare, "HEAD").write_bytes(f"{head}\n".encode())
         # A copy with its time, since git writes new times of files into the index that it compares.
         copied = shutil.copy2(index, Path(bare, "index"))
-        Path(bare, "config").write_text("".join(["[core]\n\trepositoryformatversion = 0\n", *lines]))
+        Path(bare, "config").write_bytes("".join(["[core]\n\trepositoryformatversion = 0\n", *lines]).encode())
         environment = {"GIT_DIR": bare, "GIT_WORK_TREE": folder, "GIT_OBJECT_DIRECTORY": objects, "GIT_INDEX_FILE": str(copied)}
         options = ["--quiet", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty"]
         compared = _git("diff", *options, head, "--", folder, environment=environment)
@@ -166,7 +189,7 @@ def _git(*arguments: str, environment: Mapping[str, str] | None = None) -> "subp
     command: Sequence[str] = ["git", "--no-pager", "--no-optional-locks", *_INERT, *arguments]
     try:
         return subprocess.run(
-            command, capture_output=True, text=True, timeout=_SECONDS, check=False, env=os.environ | dict(environment or {})
+            command, capture_output=True, encoding="utf-8", timeout=_SECONDS, check=False, env=os.environ | dict(environment or {})
         )
     except (OSError, ValueError, subprocess.TimeoutExpired):
         return None

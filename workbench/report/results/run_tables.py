@@ -25,6 +25,8 @@ from workbench.report.results.run_manifest import RunManifest
 _AGAIN = "run workbench sweep again: results that are in the store are reused"
 _FIX = "make the outputs again with workbench sweep"
 MANIFEST = "manifest.json"
+# The folder of the tracebacks of failed configurations.
+TRACEBACKS = "errors"
 RETRIEVED = "retrieved"
 # The field of a question's metadata that has its filter on documents.
 WHERE = "where"
@@ -85,12 +87,13 @@ class RunTables(AdvisedNames):
         if place.is_file():
             raise InputError(f"{place} is a file, not the folder of a run", "give the folder outputs/<name> of a finished sweep")
         if not place.is_dir():
-            runs = [manifest.parent.name for manifest in place.parent.glob(f"*/{MANIFEST}")]
-            raise InputError(f"{place} does not exist{meant(place.name, runs)}", "give the folder outputs/<name> of a finished sweep")
+            runs = runs_in(place.parent)
+            fix = f"the runs in {place.parent} are {', '.join(runs)}" if runs else "give the folder outputs/<name> of a finished sweep"
+            raise InputError(f"{place} does not exist{meant(place.name, runs)}", fix)
         try:
             manifest = read_manifest(place)
         except (OSError, ValueError):
-            runs = sorted(manifest.parent.name for manifest in place.glob(f"*/{MANIFEST}"))
+            runs = runs_in(place)
             fix = f"give one of its runs: {', '.join(runs)}" if runs else "give the folder outputs/<name> of a finished sweep"
             raise InputError(f"{place} contains no run (no readable {MANIFEST})", fix) from None
         missing = [f"{name}.parquet" for name, schema in SCHEMAS.items() if schema.required and not (place / f"{name}.parquet").is_file()]
@@ -225,6 +228,11 @@ class RunTables(AdvisedNames):
         """The settings of each configuration as `{chunking: {...}, embedding: {...} or None, retrieval: {...}}`."""
         return dict(self.manifest["configurations"])
 
+    def name_of(self, settings: Mapping[str, Any], name: str = "") -> str:
+        """Return the name of the configuration with these settings, whatever an older version named it. `name` if there is not exactly one."""
+        alike = [known for known, own in self.configurations_settings.items() if same_settings(own, settings)]
+        return alike[0] if len(alike) == 1 else name
+
     @cached_property
     def names(self) -> tuple[str, ...]:
         """The finished configurations in the order of the run."""
@@ -280,6 +288,29 @@ def _schemas(manifest: Mapping[str, Any]) -> dict[str, TableSchema]:
     return {**{name: TableSchema.of(name, each["rows"], each["columns"]) for name, each in tables.items()}, **SCHEMAS}
 
 
+def same_settings(a: Mapping[str, Any], b: Mapping[str, Any]) -> bool:
+    """Return True if two configurations have the same stages, with equal settings. A setting that only one records is new in its version."""
+    stages = [{stage: part for stage, part in each.items() if part is not None} for each in (a, b)]
+    return stages[0].keys() == stages[1].keys() and all(_same(part, stages[1][stage]) for stage, part in stages[0].items())
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, Mapping) and isinstance(b, Mapping) and "kind" in a.keys() & b.keys():
+        return all(_same(a[name], b[name]) for name in a.keys() & b.keys())
+    return bool(a == b)
+
+
+def runs_in(outputs: Path) -> list[str]:
+    """Return the names of the runs in a folder of outputs, sorted."""
+    return sorted(manifest.parent.name for manifest in outputs.glob(f"*/{MANIFEST}"))
+
+
+def run_folder(run: Path, outputs: Path = Path("outputs")) -> Path:
+    """Return the folder of a run that is given by its path, or by its name in the outputs. The folder need not exist."""
+    given = (run / MANIFEST).is_file() or (run.exists() and not (outputs / run).is_dir())
+    return run if given or run.parent != Path() else outputs / run
+
+
 def read_manifest(folder: Path) -> dict[str, Any]:
     """Read the manifest of a run. Raises OSError or ValueError if it cannot be read."""
     manifest = parsed_json(read_regular(folder / MANIFEST))
@@ -304,7 +335,7 @@ def write_table(folder: Path, schema: TableSchema, table: pd.DataFrame) -> None:
 def read_table(folder: Path, schema: TableSchema, configuration: str | None = None) -> pd.DataFrame:
     """Read `<name>.parquet`, or only the rows of a configuration.
 
-    Columns that a run of an earlier version does not have are without values. Raises InputError if the table is missing, unreadable or does not
+    Columns that a run of an earlier version does not have are without values, and those that only it has are left out. Raises InputError if the table is missing, unreadable or does not
     match the schema.
     """
     path = folder / f"{schema.name}.parquet"

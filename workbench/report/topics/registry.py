@@ -4,35 +4,39 @@ from importlib import import_module
 from typing import Any
 
 from workbench.report.analysis.findings import Findings
-from workbench.report.model import Headline, Summary, SummaryItem
-from workbench.report.sentences import beside_verdict, delivery_notes
-from workbench.report.topics.retrieval.verdict import won
-from workbench.report.topics.run.gate import gate_opening
-from workbench.report.topics.run.method import data
+from workbench.report.model import Block, Collapsible, Section
 from workbench.report.topics.topic import Topic
 
-# The modules of the topics. To add a topic, write its module and add its name here.
+# The modules of the topics in the order of the page. To add a topic, write its module and add its name here.
 MODULES = (
     "run.gate",
     "retrieval.ranking",
-    "retrieval.verdict",
+    "decision.opening",
+    "retrieval.differences",
     "retrieval.parts",
-    "retrieval.sizes",
-    "retrieval.costs",
-    "retrieval.slices",
     "retrieval.questions",
-    "answers.causes",
     "answers.conditions",
-    "answers.attacks",
+    "answers.causes",
     "answers.refusals",
-    "answers.examples",
+    "answers.attacks",
     "answers.judges",
+    "answers.examples",
+    "retrieval.costs",
     "answers.costs",
-    "run.targets",
-    "retrieval.exploratory",
+    "retrieval.curves",
+    "retrieval.slices",
     "run.configurations",
-    "run.method",
+    "run.targets",
+    "run.appendix",
 )
+# Sections of the page that several topics share: anchor, title, and short title.
+CHAPTERS = {
+    "gate": ("Does it pass the gate?", "Gate"),
+    "answers": ("Do the answers hold?", "Answers"),
+    "costs": ("Quality and cost", "Cost"),
+    "slices": ("Where is it weak?", "Slices"),
+    "appendix": ("Appendix", "Appendix"),
+}
 
 
 def _topics_in(module: str) -> list[Topic[Any]]:
@@ -42,32 +46,22 @@ def _topics_in(module: str) -> list[Topic[Any]]:
 TOPICS: tuple[Topic[Any], ...] = tuple(topic for module in MODULES for topic in _topics_in(module))
 
 
-def answers(findings: Findings) -> list[SummaryItem]:
-    """Answer the eight questions about every run. Sentences name a winner only if the verdict does."""
-    return _answered(findings, every_run=True)
+def sections(findings: Findings) -> list[Section]:
+    """Return the sections of the page, without empty ones."""
+    shown: dict[str, list[tuple[Topic[Any], Section]]] = {}
+    for topic in TOPICS:
+        if "page" in topic.views and (section := topic(findings)):
+            shown.setdefault(topic.chapter or section.anchor, []).append((topic, section))
+    return [_chapter(anchor, members) if anchor in CHAPTERS else members[0][1] for anchor, members in shown.items()]
 
 
-def headline(findings: Findings) -> Headline:
-    """Name the winner or the tie set. Text in brackets becomes the aside."""
-    sentence, bracket, aside = won(findings)[0].partition(" (")
-    return Headline(sentence, f"({aside}" if bracket else "")
-
-
-def opening(findings: Findings) -> list[str]:
-    """Give the outcome of the gate, warn of drafts, and describe configurations that are not ranked, the data and odd deliveries."""
-    return [
-        *gate_opening(findings),
-        *beside_verdict(findings, findings.verdict),
-        *(line for line in (won(findings)[1], " ".join(data(findings)).strip()) if line),
-        *delivery_notes(findings),
-    ]
-
-
-def answered(findings: Findings) -> Summary:
-    """Answer all questions but those that the headline and the opening answer: whether answers hold too, and whether each added part is worth it."""
-    return Summary(_answered(findings, every_run=False)[1:-1])
-
-
-def _answered(findings: Findings, every_run: bool) -> list[SummaryItem]:
-    questions = sorted((question for topic in TOPICS for question in topic.questions), key=lambda question: question.place)
-    return [item for question in questions if question.every_run or not every_run for item in question.answers(findings)]
+def _chapter(anchor: str, members: list[tuple[Topic[Any], Section]]) -> Section:
+    """Put topics under one title, which is that of the first, too."""
+    title, short = CHAPTERS[anchor]
+    blocks: list[Block] = []
+    for topic, section in members:
+        if topic.folded:
+            blocks.append(Collapsible(section.title, section.blocks))
+        else:
+            blocks += [section] if blocks else section.blocks
+    return Section(title, anchor, blocks, short)

@@ -13,12 +13,12 @@ from workbench.report.analysis.decomposition import REMAINING, decompose
 from workbench.report.analysis.findings import findings
 from workbench.report.cells import opened
 from workbench.report.cells import words as words_column
-from workbench.report.model import Cell, Collapsible, Figure, Prose, Row, Section, Table
+from workbench.report.model import Cell, Collapsible, Prose, Row, Section, Table
 from workbench.report.render.html import document_of, rendered
 from workbench.report.topics.answers.attacks import attacks
 from workbench.report.topics.answers.conditions import conditions
 from workbench.report.topics.answers.costs import answer_costs_section
-from workbench.report.topics.answers.examples import answer_examples
+from workbench.report.topics.answers.examples import answer_examples, example_blocks
 from workbench.report.topics.answers.refusals import refusals
 
 SECTIONS = (conditions, attacks, refusals, answer_examples, answer_costs_section)
@@ -32,6 +32,11 @@ def row(table: Table, *names: str) -> list[str]:
     """The texts of the row that begins with these names."""
     (found,) = [each for each in table.rows if tuple(cell.text for cell in each.cells[: len(names)]) == names]
     return [cell.text for cell in found.cells[len(names) :]]
+
+
+def every(found) -> list[Table]:
+    """The collapsed tables of every configuration by condition."""
+    return next(fold for fold in conditions(found).blocks if isinstance(fold, Collapsible) and fold.title.startswith("Every")).blocks
 
 
 def words(page: str) -> str:
@@ -53,21 +58,25 @@ def test_a_run_without_answers_has_none_of_the_sections(unanswered):
 
 
 def test_the_page_has_all_sections_after_those_of_retrieval(answered_run):
-    anchors = [section.anchor for section in document_of(answered_run).sections]
-    assert anchors[anchors.index("queries") + 1 :][:5] == ["answers", "attacks", "refusals", "examples", "answer-costs"]
+    sections = document_of(answered_run).sections
+    anchors = [section.anchor for section in sections]
+    assert anchors[anchors.index("queries") + 1 :] == ["answers", "costs", "slices", "appendix"]
+    parts = [block.title for block in sections[anchors.index("answers")].blocks if isinstance(block, Section)]
+    assert parts == ["Refusals", "Attacks"]
     assert "nan" not in words(rendered(document_of(answered_run))).lower().split()
 
 
 def test_each_condition_has_its_score_with_an_interval_and_the_reasons_without_one(found, first):
     table = tables(conditions(found))[0]
-    assert table.caption == f"{first} by condition"
+    assert table.caption == f"{first} by what its answers are made of"
     assert all(re.fullmatch(r"\[\d\.\d+, \d\.\d+\]", each.cells[1].note) for each in table.rows)
-    assert f"{NO_ALTERED} (12 questions)" in row(table, "counterfactual")[-1]
-    assert re.search(r"the server timed out \(60 s\) \(\d+ answers?\)", row(table, "gold")[-1])
+    reasons = every(found)[-1]
+    assert f"{NO_ALTERED} (12 questions)" in row(reasons, "counterfactual")[-1]
+    assert re.search(r"the server timed out \(60 s\) \(\d+ answers?\)", row(reasons, "gold")[-1])
 
 
 def test_the_losses_are_those_of_the_decomposition_and_what_remains_is_labelled(found, first, answered_run):
-    table = tables(conditions(found))[1]
+    table = every(found)[1]
     parts = decompose(answered_run, first, "answer_recall")
     _, retrieved, retrieval, retrieval_answered, distractors, distractors_answered, remaining, closed = row(table, first)
     losses = [parts.loss(condition) for condition in ("retrieved", "gold_distractors")]
@@ -78,23 +87,11 @@ def test_the_losses_are_those_of_the_decomposition_and_what_remains_is_labelled(
     assert REMAINING in [column.note for column in table.columns]
 
 
-def test_the_figure_draws_the_losses_and_its_table_has_all_of_them(found):
-    (figure,) = [block for block in conditions(found).blocks if isinstance(block, Figure)]
-    assert len(figure.data.rows) == 10
-    assert "injection/override" in figure.alt
-
-
-def test_the_figure_names_the_losses_that_refusals_hide(unanswered):
-    share = {"gold": 0.6, "gold_distractors": 0.9, "retrieved": 0.9}
-    run = answered(unanswered, Planted(conditions=list(share), right=share, refused={"gold": 1.0}))
-    (figure,) = [block for block in conditions(findings(run)).blocks if isinstance(block, Figure)]
-    assert "Too small, because the evidence alone is refused more often: retrieval and distractors." in figure.caption
-
-
 def test_every_configuration_is_there_by_condition_and_with_its_reasons(found, answered_run):
-    shades, rows, others = [fold.blocks[0] for fold in conditions(found).blocks if isinstance(fold, Collapsible)]
+    shades, _, rows = every(found)
+    others = [fold for fold in conditions(found).blocks if isinstance(fold, Collapsible)][-1].blocks[0]
     assert [each.cells[0].text for each in shades.rows] == list(answering(answered_run))
-    assert len(rows.rows) == 2 * 8
+    assert len(rows.rows) == 8
     assert [each.cells[0].text for each in others.rows] == list(METRICS[1:])
 
 
@@ -116,37 +113,37 @@ def test_answers_that_are_copied_have_a_note_and_losses_but_no_outcomes(copied_r
     section = attacks(findings(copied_run))
     assert isinstance(section.blocks[0], Prose)
     assert section.blocks[0].text.startswith("All configurations copy sentences from the context.")
-    assert "verbatim by construction" in section.blocks[0].text
-    (table,) = tables(section)
-    assert table.caption == "Loss of answer_recall under each attack"
+    (fold,) = section.blocks[1:]
+    assert fold.blocks[0].caption == "Loss of answer_recall under each attack"
 
 
 def test_refusals_and_over_refusals_are_apart_with_their_numbers_of_questions(found, first):
-    right, wrong = tables(refusals(found))
-    assert [column.title for column in right.columns] == ["configuration", "unanswerable", "evidence removed", "irrelevant context"]
-    assert [column.title for column in wrong.columns] == ["configuration", "evidence alone", "with distractors", "retrieved"]
-    assert float(row(right, first)[2]) > 0.8 > float(row(wrong, first)[0])
-    assert all("n = " in cell.note for each in (*right.rows, *wrong.rows) for cell in each.cells[1:])
-
-
-def test_only_generators_with_a_confidence_have_a_curve(found, copied_run):
-    (figure,) = [block for block in refusals(found).blocks if isinstance(block, Figure)]
-    assert len(figure.data.rows) == 2
-    assert not [block for block in refusals(findings(copied_run)).blocks if isinstance(block, Figure)]
+    (table,) = refusals(found).blocks[1].blocks
+    right, wrong = (
+        ["unanswerable", "evidence removed", "irrelevant context"],
+        ["the evidence alone", "with distractors", "all evidence retrieved"],
+    )
+    assert [column.title for column in table.columns] == ["configuration", *right, *wrong]
+    assert [column.note for column in table.columns[1:]] == [*["higher is better"] * 3, *["lower is better"] * 3]
+    assert float(row(table, first)[2]) > 0.8 > float(row(table, first)[3])
+    assert all("n = " in cell.note for each in table.rows for cell in each.cells[1:])
+    sentence = refusals(found).blocks[0].text
+    assert sentence.startswith(f"{first} rightly refuses {row(table, first)[0]} [")
+    assert f"wrongly refuses {row(table, first)[5]} [" in sentence
 
 
 def test_the_examples_show_every_condition_and_its_context(found):
     prose, *folds = answer_examples(found).blocks
-    assert prose.text.startswith("The 5 questions of")
-    assert [fold.opened for fold in folds] == [True, False, False, False, False]
+    assert prose.text.startswith("The 3 questions of")
+    assert [fold.opened for fold in folds] == [True, False, False]
     table, *contexts = folds[0].blocks
     assert len(table.rows) == 14
-    assert len(contexts) == 13 - sum(each.cells[-1].text == "not applicable" for each in table.rows)
+    assert [fold.title for fold in contexts] == ["Context: gold", "Context: retrieved"]
     assert "loses 1.000 under" in folds[0].note
 
 
-def test_an_answer_that_is_the_same_as_with_the_evidence_alone_is_written_once(found):
-    _, *folds = answer_examples(found).blocks
+def test_an_answer_that_is_the_same_as_with_the_evidence_alone_is_written_once(answered_run, first):
+    _, *folds = example_blocks(answered_run, first)
     examples = [{each.cells[0].text: each.cells[2].text for each in fold.blocks[0].rows} for fold in folds]
     assert any(texts["counterfactual/after"] == "the same answer as gold" for texts in examples)
     assert all(texts["gold"].startswith("It is switched") and list(texts.values()).count(texts["gold"]) == 1 for texts in examples)
@@ -170,11 +167,11 @@ def test_without_the_evidence_alone_the_examples_are_those_with_the_lowest_score
 
 
 def test_a_table_of_many_configurations_is_folded_below_its_first_rows():
-    table = Table("shares", [words_column("name")], [Row([Cell(str(place))]) for place in range(13)], "a note")
+    table = Table("shares", [words_column("name")], [Row([Cell(str(place))]) for place in range(8)], "a note")
     first, fold = opened(table)
-    assert (first.caption, len(first.rows), first.note) == ("shares (the first 8 of 13 rows)", 8, "a note")
-    assert (fold.title, fold.blocks[0].rows) == ("All 13 rows: shares", table.rows)
-    assert opened(replace(table, rows=table.rows[:12])) == [replace(table, rows=table.rows[:12])]
+    assert (first.caption, len(first.rows), first.note) == ("shares (the first 5 of 8 rows)", 5, "a note")
+    assert (fold.title, fold.blocks[0].rows) == ("All 8 rows: shares", table.rows)
+    assert opened(replace(table, rows=table.rows[:7])) == [replace(table, rows=table.rows[:7])]
 
 
 def test_if_nothing_is_lost_a_sentence_says_so(unanswered):
@@ -184,12 +181,13 @@ def test_if_nothing_is_lost_a_sentence_says_so(unanswered):
 
 
 def test_costs_leave_out_what_no_configuration_has_and_repeats_have_their_variance(found, copied_run):
-    costs, repeats = tables(answer_costs_section(found))
+    (costs,) = tables(answer_costs_section(found))
+    (repeats,) = next(fold for fold in answer_costs_section(found).blocks if isinstance(fold, Collapsible)).blocks
     assert "price" not in [column.title for column in costs.columns]
     assert [column.note for column in costs.columns[1:3]] == ["median", "p95"]
     assert repeats.caption == "answer_recall of 2 repeats with retrieved contexts"
     assert all(float(each.cells[1].text) > 0 for each in repeats.rows)
-    assert len(tables(answer_costs_section(findings(copied_run)))) == 1
+    assert not [block for block in answer_costs_section(findings(copied_run)).blocks if isinstance(block, Collapsible)]
 
 
 def test_without_a_metric_of_content_conditions_are_shown_without_a_score(answered_run):
@@ -197,5 +195,5 @@ def test_without_a_metric_of_content_conditions_are_shown_without_a_score(answer
     run = replace(answered_run, manifest=dict(answered_run.manifest) | {"metrics": metrics})
     section = conditions(findings(run))
     assert "no metric of the run scores an answer's content" in section.blocks[0].text
-    assert [column.title for column in next(iter(tables(section))).columns] == ["condition", "refused", "scored", "not scored"]
+    assert [column.title for column in next(iter(tables(section))).columns] == ["reads", "refused", "scored"]
     assert answer_examples(findings(run)).blocks[0].text == f"No question of {answering(run)[0]} loses anything."

@@ -6,22 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.components.context.conditions import GOLD, RETRIEVED
 from workbench.core.text.formatting import capitalised, count, plural, share, shortened
-from workbench.measures.attribution.causes import CAUSE_NAMES, EVIDENCE_CAUSES, Cause
+from workbench.measures.attribution.causes import CAUSE_NAMES, CAUSE_WORDS, EVIDENCE_CAUSES, Cause
 from workbench.report.analysis.answer_values import answering
-from workbench.report.analysis.causes import (
-    FailureCauses,
-    answer_cause_meanings,
-    attributed_conditions,
-    failed_share,
-    failures_of,
-    unrefused_answers,
-)
+from workbench.report.analysis.causes import FailureCauses, answer_cause_meanings, attributed_conditions, failed_share, failures_of
+from workbench.report.analysis.decision import shown_first
 from workbench.report.analysis.findings import Findings
 from workbench.report.analysis.judges import OVERLAP
 from workbench.report.analysis.labels import judge_of
 from workbench.report.canvas import INK, LINES, MUTED, NAME_LENGTH, PAPER, POINTS, canvas, name_rows, own_style
-from workbench.report.cells import UNKNOWN, count_cell, described, key_of, opened, text, value_cell, words
-from workbench.report.model import Block, Cell, Collapsible, Column, Figure, Lines, Prose, Row, Table
+from workbench.report.cells import UNKNOWN, Scale, opened, text, value_cell, words
+from workbench.report.model import Block, Cell, Collapsible, Column, Prose, Row, Table
 from workbench.report.results.run_tables import RunTables
 from workbench.report.topics.answers.judges import CORRECTNESS_BY_OVERLAP
 from workbench.report.topics.topic import Topic
@@ -29,21 +23,15 @@ from workbench.report.topics.topic import Topic
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
-_OTHER = "other causes"
 _READING = (
     "Every failed answer has one cause. If several apply, the one of the earliest layer counts, from indexing to the answer, because later layers can only "
     "work with what earlier ones deliver."
-)
-_DECIDED = "agreement with the expected answer: the number of failures depends on that judge, whose error is not part of the intervals."
-_CAPTION = (
-    "Failed answers to retrieved contexts by cause, as shares of all answers. The segments are in the order of the legend, the most frequent cause of the "
-    "run first, with the number of answers inside and the share of all failed answers on the right."
 )
 # Causes that need no judge of correctness.
 _WITHOUT_JUDGE = {"refusal", "unrefused"}
 # What the generator reads, after "from".
 _CONTEXTS = {RETRIEVED: "what it retrieves", GOLD: "the evidence alone"}
-# The causes that have a colour; the others are drawn together. Segments have the order of the legend, so that they are known without colour too.
+# The causes that a figure draws apart; the others are drawn together. Segments have the order of the legend, so that they are known without colour too.
 MOST_CAUSES = len(LINES)
 _CAUSE_COLOURS = (*LINES, MUTED)
 # The least width of the axis, and of a segment with its number inside, as shares of the axis.
@@ -54,7 +42,7 @@ _LEGEND_COLUMNS, _LEGEND_ROW = 3, 0.2
 def compute(findings: Findings) -> tuple[RunTables, list[FailureCauses]] | None:
     """Count the causes of failed answers of each configuration. None for a run whose answers were not examined."""
     run = findings
-    all_failures = [failures for name in answering(run) if (failures := failures_of(run, name))]
+    all_failures = [failures for name in shown_first(findings, answering(run)) if (failures := failures_of(run, name))]
     return (run, all_failures) if all_failures else None
 
 
@@ -64,46 +52,33 @@ def render(values: tuple[RunTables, list[FailureCauses]]) -> list[Block]:
     first = all_failures[0]
     blocks: list[Block] = [Prose(failure_sentence(run, first))]
     if any(each.failed for each in all_failures):
-        meanings, of = answer_cause_meanings(run), first.failed
-        sentences = [
-            f"{cause.name}, {count(answers)} of {count(of)} ({share(answers, of)}): {meanings[cause.name]}."
-            for cause, answers in first.by_frequency
-        ]
-        blocks += [Lines(sentences)] if sentences else []
-        judge = judge_of(run, "correctness") if not run.answer_judgements.empty else ""
-        least = (run.manifest.get("judging") or {}).get("thresholds", {}).get("correctness")
-        decided = f" An answer is wrong if {judge} gives it less than {least:g} for {_DECIDED}" if judge and least is not None else ""
-        blocks += [Prose(f"{_READING}{decided}"), causes_figure(all_failures), *opened(causes_table(run, all_failures))]
+        blocks += opened(causes_table(run, all_failures))
     known = (failures_of(run, first.configuration, condition) for condition in attributed_conditions(run))
     conditions = [failures for failures in known if failures and failures.given]
     if len(conditions) > 1 and any(each.failed for each in conditions):
         columns = [words("cause"), *(Column(each.condition.replace("_", " "), note=f"n = {count(each.given)}") for each in conditions)]
         meanings = answer_cause_meanings(run)
         rows = [
-            Row([Cell(cause), *(_cause_cell(each, cause) for each in conditions), Cell(meanings[cause])]) for cause in _order(conditions)
+            Row([Cell(CAUSE_WORDS[cause]), *(_cause_cell(each, cause) for each in conditions), Cell(meanings[cause])])
+            for cause in _order(conditions)
         ]
         table = Table("Failed answers by cause and condition", [*columns, text("meaning")], rows)
-        blocks.append(Collapsible(f"Causes of {first.configuration} by condition", [table]))
+        blocks.append(Collapsible(f"Causes of {first.configuration} by condition, and what they mean", [table]))
     return blocks
 
 
-def causes_figure(all_failures: Sequence[FailureCauses]) -> Figure:
-    """Plot the shares of failed answers by cause of every configuration."""
-    order = _order(all_failures)
+def causes_plot(findings: Findings) -> "Drawing | None":
+    """Plot the shares of failed answers by cause of every configuration. Returns None if no answer was examined."""
+    values = compute(findings)
+    if values is None:
+        return None
+    order, all_failures = _order(values[1]), values[1]
     named = order[:MOST_CAUSES] if len(order) > MOST_CAUSES + 1 else order
     rest = [cause for cause in order if cause not in named]
-    titles = [*named, *([_OTHER] if rest else [])]
+    titles = [*(CAUSE_WORDS[cause] for cause in named), *(["other causes"] if rest else [])]
     counts = [[*map(each.of, named), *([sum(map(each.of, rest))] if rest else [])] for each in all_failures]
     short = shortened([each.configuration for each in all_failures], NAME_LENGTH)
-    columns = [words("configuration"), *(Column(cause) for cause in titles), Column("answers")]
-    rows = [
-        Row([Cell(each.configuration), *map(count_cell, own), count_cell(each.given)])
-        for each, own in zip(all_failures, counts, strict=True)
-    ]
-    table = Table("Failed answers by cause", columns, rows)
-    also = f" Other causes are {', '.join(rest)}." if rest else ""
-    drawing = causes_drawing([(short[each.configuration], own, each.given) for each, own in zip(all_failures, counts, strict=True)], titles)
-    return Figure("answer-causes", described(table), f"{_CAPTION}{also}", drawing, table, key_of(short))
+    return causes_drawing([(short[each.configuration], own, each.given) for each, own in zip(all_failures, counts, strict=True)], titles)
 
 
 @own_style()
@@ -135,20 +110,25 @@ def causes_drawing(bars: Sequence[tuple[str, Sequence[int], int]], names: Sequen
 
 
 def causes_table(run: RunTables, all_failures: Sequence[FailureCauses]) -> Table:
-    """Tabulate the causes of every configuration: numbers of answers and their shares."""
-    order, meanings = _order(all_failures), answer_cause_meanings(run)
-    columns = [words("configuration"), Column("failed", note="95 % interval"), *(Column(cause, note="answers") for cause in order)]
-    rows = []
+    """Tabulate the causes of every configuration: numbers of answers, stronger colours for more."""
+    order = _order(all_failures)
+    columns = [words("configuration"), Column("failed", note="95 % interval"), *(Column(CAUSE_WORDS[cause], "shade") for cause in order)]
+    scale, rows = Scale.over([0.0, *(each.of(cause) for each in all_failures for cause in order)]), []
     for failures in all_failures:
         interval, failed = failed_share(run, failures), Cell("–", sort=math.nan, note="no answers")
         if interval:
             note = f"{interval.bounds()}, {count(failures.failed)} of {count(failures.given)}"
             failed = value_cell(failures.failed / failures.given, shown=share(failures.failed, failures.given), note=note)
-        rows.append(Row([Cell(failures.configuration), failed, *(_cause_cell(failures, cause) for cause in order)]))
-    # The sentences above the table have the meanings of the first configuration's causes.
-    explained = {each.cause.name for each in all_failures[0].causes}
-    note = "; ".join(f"{cause}: {meanings[cause]}" for cause in order if cause not in explained)
-    return Table("Causes of failed answers to retrieved contexts", columns, rows, f"{capitalised(note)}." if note else "")
+        counts = [math.nan if not failures.given else failures.of(cause) for cause in order]
+        rows.append(Row([Cell(failures.configuration), failed, *scale.shades(counts, 0)]))
+    judge = judge_of(run, "correctness") if not run.answer_judgements.empty else ""
+    least = (run.manifest.get("judging") or {}).get("thresholds", {}).get("correctness")
+    decided = (
+        f" An answer is wrong if {judge} gives it less than {least:g}; the error of that judge is not part of the intervals."
+        if judge and least is not None
+        else ""
+    )
+    return Table("Answers to retrieved contexts that fail, by cause", columns, rows, f"{_READING}{decided}")
 
 
 def _order(all_failures: Sequence[FailureCauses]) -> list[str]:
@@ -195,23 +175,6 @@ def mostly(failures: FailureCauses) -> str:
     return f"{times if failures.failed > 1 else ''}{because(first.cause)}"
 
 
-def failing_answers(run: RunTables, configuration: str) -> str:
-    """Say how many answers of a configuration fail and why, as a part of a sentence. Empty if none is known to fail.
-
-    Without judges, only answers to unanswerable questions are known to fail.
-    """
-    failures = failures_of(run, configuration)
-    if failures is None:
-        unrefused, of = unrefused_answers(run, configuration)
-        verb = "is" if unrefused == 1 else "are"
-        return f"{count(unrefused)} of {plural(of, 'unanswerable question')} {verb} answered" if unrefused else ""
-    if not failures.failed:
-        return ""
-    return (
-        f"{_fraction(failures)} {_fails(failures)} ({share(failures.failed, failures.given)}), {mostly(failures)}{_measured(run, failures)}"
-    )
-
-
 def _measured(run: RunTables, failures: FailureCauses) -> str:
     """Qualify a number of failures that rests on the correctness scored by `overlap`. Empty if none does."""
     by_overlap = not run.answer_judgements.empty and judge_of(run, "correctness") == OVERLAP
@@ -236,6 +199,7 @@ answer_failures = Topic(
     compute,
     render,
     anchor="answer-causes",
+    chapter="answers",
     views=("page", "judges"),
     missing="The answers of the run have no causes of failures.",
 )

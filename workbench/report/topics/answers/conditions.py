@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from workbench.components.context.conditions import CONDITIONS, GOLD_DISTRACTORS, RETRIEVED
-from workbench.core.text.formatting import listed, plural, share, shortened
+from workbench.core.text.formatting import count, listed, plural, share, shortened
 from workbench.measures.metrics.names import Metric
 from workbench.report.analysis.answer_values import (
     ConditionScore,
@@ -14,93 +14,77 @@ from workbench.report.analysis.answer_values import (
     condition_scores,
     reasons_without,
 )
+from workbench.report.analysis.decision import shown_first
 from workbench.report.analysis.decomposition import REMAINING, Decomposition, Loss, decomposition_of
 from workbench.report.analysis.findings import Findings
-from workbench.report.answer_sentences import (
-    MEANINGS,
-    QUESTION,
-    detail_sentences,
-    does_it_hold,
-    hold_answer,
-    missing_sentence,
-    score_sentences,
-)
-from workbench.report.canvas import IntervalRow, differences_drawing
+from workbench.report.answer_sentences import MEANINGS, QUESTION, hold_answer
 from workbench.report.cells import (
     NAME_LENGTH,
     UNKNOWN,
     Scale,
     count_cell,
-    described,
     digits_for,
     gap_cell,
     key_of,
     mean_cell,
-    opened,
     text,
     value_cell,
     words,
 )
-from workbench.report.model import Block, Cell, Collapsible, Column, Figure, Lines, Prose, Row, Table
+from workbench.report.model import Block, Cell, Collapsible, Column, Prose, Row, Table
 from workbench.report.results.run_tables import RunTables
 from workbench.report.sentences import not_scored
-from workbench.report.topics.answers.costs import cost_sentence
-from workbench.report.topics.topic import HeadQuestion, Topic
+from workbench.report.topics.topic import Topic
 
 _MOST_REASONS = 4
 _NOTE = (
-    "Scores are the means over the scored questions, repeats and perturbations averaged within each question first, with 95 % intervals clustered by source "
-    "document. Without the evidence in the context (none, missing_gold, irrelevant_only) a low score is expected and a refusal is right."
+    "Means over the scored questions with 95 % intervals clustered by source document. Without the evidence in the context (none, missing_gold, irrelevant_only) "
+    "a low score is expected and a refusal is right."
 )
-_SAME = " Conditions score different questions if one does not apply to all; the losses below compare the same questions."
 _LOSSES = (
-    "A loss is the score with the evidence alone minus that in the condition on the same questions; the intervals of a configuration's losses hold for all of "
-    "them at once. A refused answer to the evidence alone hides a loss, so the loss is also given without the questions of such answers, which need not be "
-    "like the others. Where the evidence alone is refused more often than the condition, it is no ceiling. "
-    f"What remains is 1 minus the score with the evidence alone: {REMAINING}. The closed-book share is the score without passages, which is no loss."
+    "A loss is the score with the evidence alone minus that in the condition on the same questions; the intervals of a configuration hold for all its losses. A "
+    "refused answer to the evidence alone hides a loss, so it is also given on the questions that are answered from the evidence alone. Shown: the loss that the "
+    "questions show with 80 % power."
 )
+_REMAINS = f"What remains is 1 minus the score with the evidence alone: {REMAINING}. The closed-book share is the score without passages, which is no loss."
 _JUDGED_LOSSES = "Losses against the evidence alone on the same questions, each metric by itself: the intervals of one metric hold for all its losses at once."
 
 
 def compute(findings: Findings) -> tuple[RunTables, tuple[str, ...]] | None:
-    """Return the configurations that answer, in the order of the ranking. None for a run without answers."""
-    names = answering(findings)
+    """Return the configurations that answer, the one shown first. None for a run without answers."""
+    names = shown_first(findings, answering(findings))
     return (findings, names) if names else None
 
 
 def render(values: tuple[RunTables, tuple[str, ...]]) -> list[Block]:
-    """Show the answer score by condition and its losses."""
+    """Say how the answers of the first configuration depend on the context, show its scores and losses, and collapse all others."""
     run, names = values
     measure, first = answer_score(run), names[0]
     parts = {name: decomposition for name in names if (decomposition := decomposition_of(run, name))}
-    details = detail_sentences(run, parts[first]) if first in parts else []
-    blocks: list[Block] = [Prose(hold_answer(run, first).sentence), *([Lines(details)] if details else []), condition_table(run, first)]
-    figure = losses_figure(parts[first]) if first in parts else None
-    blocks += [figure] if figure else []
-    blocks += opened(decomposition_table(run, parts)) if parts else []
-    blocks += _folded(run, names, measure)
+    blocks: list[Block] = [Prose(hold_answer(run, first).sentence), condition_table(run, first)]
+    if first in parts and any(not loss.comparison.identical for loss in parts[first].losses):
+        blocks.append(Collapsible(f"What {first} loses by retrieval, distractors and attacks", [losses_table(parts[first])]))
+    every: list[Block] = [_map(run, names, measure)] if measure and len(names) > 1 else []
+    every += [decomposition_table(run, parts)] if len(parts) > 1 else []
+    blocks.append(Collapsible("Every configuration by condition, and questions without a score", [*every, reasons_table(run, first)]))
     others = [table for table in (metrics_table(run, first), judged_losses_table(run, first)) if table]
     return blocks + ([Collapsible(f"Other metrics of the answers of {first}", others)] if others else [])
 
 
-def lines(values: tuple[RunTables, tuple[str, ...]]) -> list[str]:
-    """Summarise the answers of the first configuration for the terminal: scores and losses, missing answers, and costs."""
-    run, (first, *_) = values
-    return list(filter(None, [" ".join(score_sentences(run, first)), missing_sentence(run, first), cost_sentence(run, first)]))
-
-
 def condition_table(run: RunTables, configuration: str) -> Table:
-    """Tabulate one configuration by condition: its answer score, refusals, questions, and those without a score."""
+    """Tabulate one configuration by condition: its answer score, refusals, and scored questions."""
     rows, measure = condition_scores(run, configuration), answer_score(run)
-    scale = Scale.over([bound for row in rows if row.mean for bound in (row.mean.low, row.mean.value, row.mean.high)])
-    columns = [words("condition"), *([Column(str(measure), note="95 % interval"), scale.column()] if measure else [])]
-    columns += [Column("refused", note="share of the answers"), Column("scored", note="questions"), text("not scored")]
+    scale = Scale.around(row.mean for row in rows if row.mean)
+    columns = [words("reads"), *([Column(str(measure), note="95 % interval"), scale.column()] if measure else [])]
+    columns += [Column("refused", note="share of the answers"), Column("scored", note="of the questions")]
     cells = []
     for row in rows:
         score = [mean_cell(row.mean), scale.cell(row.mean)] if row.mean and row.mean.n else [UNKNOWN, Cell("")]
-        name, scored = Cell(row.condition, note=MEANINGS[row.condition]), count_cell(row.mean.n if row.mean else 0)
-        cells.append(Row([name, *(score if measure else []), mean_cell(row.refused), scored, Cell(reasons_text(row))]))
-    return Table(f"{configuration} by condition", columns, cells, f"{_NOTE}{_SAME if decomposition_of(run, configuration) else ''}")
+        scored = row.mean.n if row.mean else 0
+        counted = Cell(f"{count(scored)} of {count(len(run.questions))}", sort=float(scored))
+        cells.append(Row([Cell(MEANINGS[row.condition], note=row.condition), *(score if measure else []), mean_cell(row.refused), counted]))
+    meaning = f" {measure}: {measure.meaning}." if measure else ""
+    return Table(f"{configuration} by what its answers are made of", columns, cells, f"{_NOTE}{meaning}")
 
 
 def decomposition_table(run: RunTables, parts: Mapping[str, Decomposition]) -> Table:
@@ -117,36 +101,35 @@ def decomposition_table(run: RunTables, parts: Mapping[str, Decomposition]) -> T
         losses = [cell for loss in both for cell in (loss_cell(loss), answered_cell(loss))]
         means = [mean_cell(mean) for mean in (retrieved, each.remaining, each.closed_book)]
         rows.append(Row([Cell(name), mean_cell(each.gold), means[0], *losses, *means[1:]]))
-    return Table(f"Where {metric} is lost", columns, rows, _LOSSES)
+    return Table(f"Where {metric} is lost", columns, rows, _REMAINS)
 
 
-def losses_figure(parts: Decomposition) -> Figure | None:
-    """Plot the losses of a configuration with simultaneous intervals. Solid points are significant. Returns None if no answer changes."""
+def losses_table(parts: Decomposition) -> Table:
+    """Tabulate the losses of a configuration with simultaneous intervals, on all questions and on those answered from the evidence alone."""
     shown = [loss for loss in parts.losses if not loss.comparison.identical]
-    if not shown:
-        return None
-    rows = [IntervalRow(loss.name, loss.simultaneous, loss.significant) for loss in shown]
-    digits = digits_for(bound for loss in shown for bound in (loss.simultaneous.value, loss.simultaneous.low, loss.simultaneous.high))
-    columns = [words("loss through"), Column(f"loss of {parts.metric}", note="simultaneous interval"), Column("shown", note="80 % power")]
-    columns += [Column("questions"), Column("refused", note="evidence alone"), Column("refused", note="condition")]
-    columns += [Column("not refused", note="with the evidence alone"), Column("shown", note="80 % power"), Column("questions")]
-    cells = []
-    for loss in parts.losses:
-        refused = [value_cell(each.share, shown=share(each.refused, each.of)) for each in (loss.alone, loss.refused)]
-        least, compared = (loss.answered.detectable, loss.answered.comparison.difference.n) if loss.answered else (math.nan, 0)
-        counts = [value_cell(loss.detectable), count_cell(loss.difference.n), *refused]
-        cells.append(Row([Cell(loss.name), loss_cell(loss), *counts, answered_cell(loss), value_cell(least), count_cell(compared)]))
-    table = Table(f"Losses of {parts.configuration}", columns, cells)
     same = [loss.name for loss in parts.losses if loss.comparison.identical]
-    masked = [loss.name for loss in parts.losses if loss.masked]
-    caption = (
-        f"The loss of {parts.metric} of {parts.configuration} against the evidence alone, on the same questions. A solid point is a loss after correction for "
-        f"all {plural(len(parts.losses), 'loss', 'losses')}; a ring is not shown to be one."
-        f"{f' Too small, because the evidence alone is refused more often: {listed(masked)}.' if masked else ''}"
-        f"{f' Without any change of the score: {listed(same)}.' if same else ''}"
+    scale = Scale.around((loss.simultaneous for loss in shown), zero=True)
+    columns = [
+        words("loss through"),
+        Column(f"loss of {parts.metric}", note="simultaneous"),
+        scale.column(),
+        Column("shown", note="80 % power"),
+    ]
+    columns += [Column("refused", note="evidence alone"), Column("refused", note="condition"), Column("questions")]
+    columns += [Column("not refused", note="with the evidence alone"), Column("questions")]
+    rows = []
+    for loss in shown:
+        refused = [value_cell(each.share, shown=share(each.refused, each.of)) for each in (loss.alone, loss.refused)]
+        compared = loss.answered.comparison.difference.n if loss.answered else 0
+        bar = scale.cell(loss.simultaneous, zero=True)
+        cells = [Cell(loss.name), loss_cell(loss), bar, value_cell(loss.detectable), *refused, count_cell(loss.difference.n)]
+        rows.append(Row([*cells, answered_cell(loss), count_cell(compared)]))
+    return Table(
+        f"What {parts.configuration} loses against the evidence alone",
+        columns,
+        rows,
+        f"{_LOSSES}{f' The same score on every question: {listed(same, 12)}.' if same else ''}",
     )
-    drawing = differences_drawing(rows, f"loss of {parts.metric}", digits)
-    return Figure("answer-losses", described(table), caption, drawing, table)
 
 
 def reasons_text(row: ConditionScore) -> str:
@@ -159,18 +142,15 @@ def reasons_text(row: ConditionScore) -> str:
     return f"{'; '.join(reasons[:_MOST_REASONS])}{more}" or "–"
 
 
-def _folded(run: RunTables, names: Sequence[str], measure: Metric | None) -> list[Block]:
-    if len(names) < 2:
-        return []
-    columns = [words("configuration"), words("condition"), Column("refused", note="95 % interval"), Column("asked", note="questions")]
-    columns += [Column("scored", note="questions"), text("not scored")]
+def reasons_table(run: RunTables, configuration: str) -> Table:
+    """Tabulate the questions of a configuration without a score, with the reasons, by condition."""
+    columns = [words("condition"), Column("asked", note="questions"), Column("scored", note="questions"), text("not scored")]
     rows = []
-    for row in (each for name in names for each in condition_scores(run, name)):
+    for row in condition_scores(run, configuration):
         counts = [count_cell(row.asked), count_cell(row.mean.n if row.mean else 0)]
-        rows.append(Row([Cell(row.configuration), Cell(row.condition), mean_cell(row.refused), *counts, Cell(reasons_text(row))]))
-    table = Table("Answers of every configuration and condition", columns, rows)
-    shown = [Collapsible("Every configuration by condition", [_map(run, names, measure)])] if measure else []
-    return [*shown, Collapsible("Refusals and questions without a score, of every configuration", [table])]
+        rows.append(Row([Cell(row.condition), *counts, Cell(reasons_text(row))]))
+    note = "The reasons of every configuration are in queries.parquet."
+    return Table(f"Questions of {configuration} without a score", columns, rows, note)
 
 
 def _map(run: RunTables, names: Sequence[str], measure: Metric) -> Table:
@@ -236,6 +216,4 @@ def answered_cell(loss: Loss | None) -> Cell:
     return gap_cell(loss.answered.comparison.simultaneous)
 
 
-conditions = Topic(
-    "answers", QUESTION, "Answers", compute, render, lines=lines, questions=(HeadQuestion(3, does_it_hold, every_run=False),)
-)
+conditions = Topic("answers", QUESTION, "Answers", compute, render, chapter="answers")

@@ -7,10 +7,11 @@ from workbench.components.context.conditions import RETRIEVED
 from workbench.core.text.formatting import count, listed, number, plural, spread
 from workbench.measures.statistics.summary import RepeatVariance, repeat_variance
 from workbench.report.analysis.answer_values import answer_score, answering, answers_of, repeated_values
+from workbench.report.analysis.decision import shown_first
 from workbench.report.analysis.findings import Findings
 from workbench.report.analysis.standings import timings_of
 from workbench.report.cells import count_cell, opened, value_cell, words
-from workbench.report.model import Block, Cell, Column, Prose, Row, Table
+from workbench.report.model import Block, Cell, Collapsible, Column, Prose, Row, Table
 from workbench.report.results.run_tables import RunTables
 from workbench.report.topics.topic import Topic
 
@@ -69,7 +70,7 @@ def repeats_of(run: RunTables, configuration: str, metric: str) -> RepeatVarianc
 
 def compute(findings: Findings) -> tuple[RunTables, dict[str, dict[str, float]]] | None:
     """Return the costs of the answers of each configuration. None for a run without answers."""
-    costs = {name: answer_costs(findings, name) for name in answering(findings)}
+    costs = {name: answer_costs(findings, name) for name in shown_first(findings, answering(findings))}
     return (findings, costs) if costs else None
 
 
@@ -77,7 +78,9 @@ def render(values: tuple[RunTables, dict[str, dict[str, float]]]) -> list[Block]
     """Tabulate costs, and the variance between repeats if there are several."""
     run, costs = values
     sentence = cost_sentence(run, next(iter(costs)))
-    return [*([Prose(sentence)] if sentence else []), *opened(_table(costs)), *_repeats(run, list(costs))]
+    # Answers without calls of a language model differ in their contexts only.
+    table = opened(_table(costs)) if any(each["models"] for each in costs.values()) else []
+    return [*([Prose(sentence)] if sentence else []), *table, *_repeats(run, list(costs))]
 
 
 def _table(costs: dict[str, dict[str, float]]) -> Table:
@@ -119,7 +122,7 @@ def _repeats(run: RunTables, names: Sequence[str]) -> list[Block]:
             Row([Cell(name), *map(value_cell, (*deviations, variance.reliability)), count_cell(variance.changed), count_cell(variance.n)])
         )
     caption = f"{measure} of {plural(times, 'repeat')} with retrieved contexts"
-    return opened(Table(caption, columns, rows, _REPEATS.format(repeats=plural(times, "time"))))
+    return [Collapsible("How much do repeats differ?", [Table(caption, columns, rows, _REPEATS.format(repeats=plural(times, "time")))])]
 
 
 def cost_sentence(run: RunTables, configuration: str) -> str:
@@ -142,11 +145,12 @@ def cost_sentence(run: RunTables, configuration: str) -> str:
 
 answer_costs_section = Topic(
     "costs",
-    "Cost and repeatability of answers",
+    "Cost of the answers",
     "Answer costs",
     compute,
     render,
     anchor="answer-costs",
+    chapter="costs",
     views=("page", "answers"),
     missing="The run has no answers.",
 )

@@ -1,11 +1,12 @@
 """The answers of a configuration side by side, and their claims beside the passages that support them."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
-from workbench.components.context.conditions import GOLD, RETRIEVED
+from workbench.components.context.conditions import CONDITIONS, GOLD, RETRIEVED
 from workbench.core.text.formatting import count, listed, number, plural, share
 from workbench.report.analysis.answer_values import answer_score, answering, is_verbatim
+from workbench.report.analysis.decision import shown_first
 from workbench.report.analysis.decomposition import decomposition_of
 from workbench.report.analysis.findings import Findings
 from workbench.report.analysis.marked_answers import (
@@ -29,7 +30,7 @@ from workbench.report.model import Block, Cell, Collapsible, Column, Prose, Row,
 from workbench.report.results.run_tables import RunTables
 from workbench.report.topics.topic import Topic
 
-_MOST = 5
+_MOST, _MOST_ON_PAGE = 5, 3
 _LONGEST_ANSWER = 700
 _OUTCOMES = {"conflict": "conflict reported", "complied": "complied with the attack", "adopted": "adopted the altered value"}
 # Of answers that are copied from the context, which can neither obey nor decide.
@@ -43,13 +44,13 @@ _COPIED = {
 
 
 def compute(findings: Findings) -> tuple[RunTables, str] | None:
-    """Return the first configuration that answers. None for a run without answers."""
-    names = answering(findings)
+    """Return the configuration shown, or else the first that answers. None for a run without answers."""
+    names = shown_first(findings, answering(findings))
     return (findings, names[0]) if names else None
 
 
-def example_blocks(run: RunTables, configuration: str, most: int = _MOST) -> list[Block]:
-    """Show up to `most` questions of a configuration in every condition, the largest loss first."""
+def example_blocks(run: RunTables, configuration: str, most: int = _MOST, contexts: Container[str] = CONDITIONS) -> list[Block]:
+    """Show up to `most` questions of a configuration in every condition with the `contexts` of some, the largest loss first."""
     chosen, measure = worst_losses(run, configuration, most), answer_score(run)
     if not chosen:
         return [Prose(f"No question of {configuration} loses anything{f' by {measure}' if measure else ''}.")]
@@ -59,11 +60,16 @@ def example_blocks(run: RunTables, configuration: str, most: int = _MOST) -> lis
     first = f" Of {count(repeats)} repeats the first answer is shown; the loss is the mean over all." if repeats > 1 else ""
     claims = " Claims are marked in the answers and link to the words that decide about them." if has_claims(run) else ""
     sentence = f"The {which} of {configuration} with the {by}. Evidence is marked in the contexts, and so is planted text.{claims}{first}"
-    return [Prose(sentence), *(question_fold(run, configuration, each, opened=not index) for index, each in enumerate(chosen))]
+    return [
+        Prose(sentence),
+        *(question_fold(run, configuration, each, opened=not index, contexts=contexts) for index, each in enumerate(chosen)),
+    ]
 
 
-def question_fold(run: RunTables, configuration: str, question: QuestionInConditions, opened: bool = False) -> Collapsible:
-    """Collapsible a question with a table of its answers and the context of each. The context of a single answer is open."""
+def question_fold(
+    run: RunTables, configuration: str, question: QuestionInConditions, opened: bool = False, contexts: Container[str] = CONDITIONS
+) -> Collapsible:
+    """Collapse a question with a table of its answers, and the claims and passages in `contexts`. The context of a single answer is open."""
     # Without the evidence alone to compare with, the loss is 1 minus the score.
     known = question.loss > 0 and decomposition_of(run, configuration) is not None
     loss = f" · loses {number(question.loss)} under {question.lost_to}" if known else ""
@@ -74,6 +80,8 @@ def question_fold(run: RunTables, configuration: str, question: QuestionInCondit
     scored = f" · {outcome_text(first)}" if math.isnan(first.score) else f" · {answer_score(run)} {number(first.score)}"
     blocks: list[Block] = [answers_table(run, question, is_verbatim(run, configuration))]
     for answer in question.answers:
+        if answer.variant.condition not in contexts:
+            continue
         # The first question opens the claims of the answer to retrieved passages.
         claims = claims_fold(answer, single or (opened and answer.variant.condition == RETRIEVED))
         blocks += [*([claims] if claims else []), *([context_fold(answer, single)] if answer.passages else [])]
@@ -121,7 +129,7 @@ def outcome_text(answer: ShownAnswer, copied: bool = False) -> str:
 
 
 def context_fold(answer: ShownAnswer, opened: bool = False) -> Collapsible:
-    """Collapsible the passages of a context, those that the answer cites named."""
+    """Collapse the passages of a context, those that the answer cites named."""
     tokens = f", {plural(round(answer.context_tokens), 'token')}" if not math.isnan(answer.context_tokens) else ""
     items = []
     for passage in answer.passages:
@@ -137,7 +145,12 @@ def context_fold(answer: ShownAnswer, opened: bool = False) -> Collapsible:
     )
 
 
-answer_examples = Topic("examples", "Examples side by side", "Examples", compute, lambda values: example_blocks(*values))
+def render(values: tuple[RunTables, str]) -> list[Block]:
+    """Show the questions with the largest losses, with the passages of the evidence alone and of what is retrieved."""
+    return example_blocks(*values, _MOST_ON_PAGE, (GOLD, RETRIEVED))
+
+
+answer_examples = Topic("examples", "Examples, with the largest losses", "Examples", compute, render, chapter="answers", folded=True)
 
 
 # What each mark means, in the legend.
@@ -155,7 +168,7 @@ _LONGEST_QUOTE = 300
 
 
 def claims_fold(answer: ShownAnswer, opened: bool = False) -> Collapsible | None:
-    """Collapsible an answer with its claims marked, each linked to the words that decide. None for an answer without claims."""
+    """Collapse an answer with its claims marked, each linked to the words that decide. None for an answer without claims."""
     answer_claims = answer.claims
     if not answer_claims.claims:
         unsplit = Prose(f"The answer was not split into claims: {answer_claims.error}.")
@@ -180,8 +193,8 @@ def tally(answer_claims: ShownClaims) -> str:
 
 
 def compute_claims(findings: Findings) -> tuple[RunTables, str] | None:
-    """Return the first configuration that answers. None for a run without claims."""
-    names = answering(findings)
+    """Return the configuration shown, or else the first that answers. None for a run without claims."""
+    names = shown_first(findings, answering(findings))
     return (findings, names[0]) if names and has_claims(findings) else None
 
 
@@ -243,4 +256,4 @@ def _counted(counts: dict[ClaimState, int]) -> str:
     return listed([f"{count(many)} {names.get(state, state)} ({share(many, total)})" for state, many in known.items()])
 
 
-unsupported_claims = Topic("claims", _title, "Claims", compute_claims, lambda values: claim_blocks(*values))
+unsupported_claims = Topic("claims", _title, "Claims", compute_claims, lambda values: claim_blocks(*values), chapter="answers", folded=True)

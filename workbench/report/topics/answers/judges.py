@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from workbench.components.judging.base import Task
-from workbench.core.text.formatting import capitalised, count, listed, number, plural, share
+from workbench.core.text.formatting import count, listed, number, plural, share
 from workbench.report.analysis.findings import Findings
 from workbench.report.analysis.judges import NOT_MEASURED, OVERLAP, JudgeTrust, judge_trust
 from workbench.report.analysis.labels import judge_of
 from workbench.report.analysis.values import ModelRole, SharedFamily, models_by_role, shared_families
 from workbench.report.cells import UNKNOWN, value_cell, words
-from workbench.report.model import Block, Cell, Column, Lines, Prose, Row, Table, Term, Terms
+from workbench.report.model import Block, Cell, Collapsible, Column, Lines, Prose, Row, Table, Term, Terms
 from workbench.report.results.run_tables import RunTables
 from workbench.report.sentences import drafts_lines, folder_of
 from workbench.report.topics.answers.calibration import TASK_TEXTS, calibration_blocks, corrected_blocks
@@ -59,9 +59,10 @@ OVERLAP_ERROR = (
     f"({_SUPPORT['minimal edits'].words:.2f}). It finds {100 * CONTRADICTIONS_FOUND:.0f} % of the contradicted claims if it may suspect 10 % of the supported ones. A low "
     "score says that words, numbers or meaning of a claim are missing from the passages; a high score does not say that they support it."
 )
-CORRECTNESS_BY_OVERLAP = (
-    f"overlap tells right from wrong answers with an AUROC of {_PLANTED.overlap:.2f} where faults were planted, and of {_LARGE.overlap:.2f} "
-    f"[{_LARGE.low:.2f}, {_LARGE.high:.2f}] on {_LARGE.items} answers of large models (MTRAG; shared words alone: {_LARGE.words:.2f}; 0.5 is chance)"
+CORRECTNESS_BY_OVERLAP = f"overlap decides what is wrong, with an AUROC of {_LARGE.overlap:.2f} [{_LARGE.low:.2f}, {_LARGE.high:.2f}] on answers of large models (0.5 is chance)"
+_CORRECTNESS_ERROR = (
+    f"It tells right from wrong answers with an AUROC of {_PLANTED.overlap:.2f} where faults were planted, and of {_LARGE.overlap:.2f} "
+    f"[{_LARGE.low:.2f}, {_LARGE.high:.2f}] on {_LARGE.items} answers of large models (MTRAG; shared words alone: {_LARGE.words:.2f})."
 )
 # The commands that a report offers, each with what it does.
 _OFFERS = {
@@ -78,22 +79,25 @@ def compute(findings: Findings) -> RunTables | None:
 
 
 def render(run: RunTables) -> list[Block]:
-    """Show the judges of a run with their badges, warnings, and corrected means."""
-    return [*role_blocks(run), *calibration_blocks(run), *corrected_blocks(run), *offer_blocks(run)]
+    """Show warnings and what each judge may be called, and collapse its test, its agreement with labels and corrected means."""
+    tested = [*tests_of(run), *calibration_blocks(run), *corrected_blocks(run), *offer_blocks(run)]
+    return [*role_blocks(run), Collapsible("How the judges were tested, and how to know more", tested)]
 
 
 def role_blocks(run: RunTables) -> list[Block]:
-    """Show warnings, the qualification and the test of each judge, and the measured error of the default."""
-    trusts, warned = judge_trust(run), warnings(run)
-    first: list[Block] = [Lines(warned)] if warned else []
-    # The measured error of the judge overlap, for the claims and the correct answers that it scores.
-    correctness = f"{capitalised(CORRECTNESS_BY_OVERLAP)}." if judge_of(run, "correctness") == OVERLAP else ""
+    """Show warnings, and what each judge may be called."""
+    return [Lines([*warnings(run), *map(trust_sentence, judge_trust(run))])]
+
+
+def tests_of(run: RunTables) -> list[Block]:
+    """Show the test of each judge on known answers, and the measured error of the default."""
+    correctness = _CORRECTNESS_ERROR if judge_of(run, "correctness") == OVERLAP else ""
     error = " ".join(filter(None, [OVERLAP_ERROR if _scored_by_overlap(run) else "", correctness]))
     columns = [words("task"), words("judge"), words("may be called"), words("measured"), Column("AUROC", note="known answers")]
     columns += [Column("always yes", note="known answers"), Column("repeatable", note="known answers")]
     columns += [Column("known answers", note="within their bounds"), Column("not judged", note="items of this run")]
-    table = Table("Judges of this run", columns, [_row(each) for each in trusts], _READING)
-    return [*first, Lines([trust_sentence(each) for each in trusts]), table, *([Prose(error)] if error else [])]
+    table = Table("Judges of this run", columns, [_row(each) for each in judge_trust(run)], _READING)
+    return [table, *([Prose(error)] if error else [])]
 
 
 def offer_blocks(run: RunTables) -> list[Block]:
@@ -185,4 +189,4 @@ def _family(shared: SharedFamily) -> str:
     return f"{every}, {shared.family}: it {listed(parts)}. Models prefer answers of their family, and share its errors."
 
 
-judges = Topic("judges", "What may the judges be called?", "Judges", compute, render)
+judges = Topic("judges", "How far can the judges be trusted?", "Judges", compute, render, chapter="answers")

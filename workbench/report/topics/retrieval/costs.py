@@ -1,6 +1,5 @@
 """The primary metric against the costs of each configuration."""
 
-import itertools
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -8,8 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from workbench.core.text.formatting import amount, count, listed, plural, shortened
+from workbench.report.analysis.decision import decide
 from workbench.report.analysis.findings import Findings
-from workbench.report.analysis.standings import COSTS, DRIFT, TIMES, Cost, CostedConfiguration, separated, timings_of
+from workbench.report.analysis.standings import COSTS, DRIFT, TIMES, Cost, CostedConfiguration, timings_of
 from workbench.report.canvas import (
     ACCENT,
     FAINT,
@@ -26,26 +26,22 @@ from workbench.report.canvas import (
     plain,
     spanned,
 )
-from workbench.report.cells import amount_cell, count_cell, described, key_of, value_cell, words
-from workbench.report.model import Block, Cell, Column, Columns, Figure, Row, Table
-from workbench.report.sentences import defined, time_text
-from workbench.report.topics.topic import COMPARED, Topic, question
+from workbench.report.cells import UNKNOWN, amount_cell, count_cell, opened, value_cell, words
+from workbench.report.model import Block, Cell, Column, Prose, Row, Table
+from workbench.report.sentences import time_text
+from workbench.report.topics.topic import COMPARED, Topic
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 
-_MOST_COSTS = 2
-# The first two of these that differ between configurations are plotted.
-_DRAWN: tuple[Cost, ...] = ("encoded", "delivered", "index", "p50")
+# How the table names the frontier of a cost.
+_FRONTIERS: dict[Cost, str] = {"p50": "time", "index": "index", "encoded": "encoding", "delivered": "text"}
+_FRONTIER = (
+    "A configuration is on the frontier of a cost if no other one scores at least as high for less. The frontier orders means; it does not say that "
+    "they differ."
+)
 OVERLAP = f"where two ranges overlap or are at most {DRIFT} times apart, no difference is shown."
-_TIME: Cost = "p50"
-_LEAST: dict[Cost, str] = {
-    "p50": "takes the least time per question",
-    "delivered": "delivers the least text",
-    "index": "has the smallest index",
-    "encoded": "has the fewest tokens to encode",
-}
 # Costs are on a logarithmic axis if the largest is at least this many times the smallest.
 _DECADES = 20
 # From this ratio on, only the powers of ten are labelled.
@@ -73,33 +69,46 @@ def compute(findings: Findings) -> Findings | None:
 
 
 def render(findings: Findings) -> list[Block]:
-    """Plot the primary metric against up to two costs that differ, then tabulate all costs."""
-    differ = [cost for cost in _DRAWN if _differs(findings, cost)]
-    drawn = [figure for cost in differ[:_MOST_COSTS] if (figure := frontier_figure(findings, cost))]
-    return [*([Columns(drawn)] if drawn else []), costs_table(findings)]
-
-
-def _differs(findings: Findings, cost: Cost) -> bool:
-    """Check that two configurations are shown to differ in a cost."""
-    ranges = {priced.ranges[cost] for priced in findings.priced if not math.isnan(priced.costs[cost])}
-    return any(separated(cost, one, other) for one, other in itertools.combinations(ranges, 2))
+    """State what the configuration shown costs, and tabulate quality and costs of all configurations."""
+    return [Prose(finding(findings)), *opened(costs_table(findings))]
 
 
 def costs_table(findings: Findings) -> Table:
-    """Tabulate all costs of all configurations."""
-    columns = [words("configuration"), Column("chunks"), *(Column(f"{kind.label}, {kind.unit}") for kind in COSTS.values())]
-    columns.append(Column("encoding, s", note="one measurement"))
-    rows = []
-    for costed in findings.priced:
-        timed = timings_of(findings, costed.name)
-        # This run encoded nothing.
-        cached = costed.costs["encoded"] > 0 and not timed.get("tokens_encoded")
-        seconds = Cell("from the cache", sort=math.nan) if cached else amount_cell(timed.get("seconds_vectors", math.nan))
-        chunks = count_cell(findings.facts[costed.name]["chunks"])
-        rows.append(Row([Cell(costed.name), chunks, *(_cost_cell(costed, cost) for cost in COSTS), seconds]))
-    note = " ".join(defined(kind) for kind in COSTS.values())
-    times = f"Times: {OVERLAP} Encoding, s: the texts that were not in the cache, measured once, on the machine and in the run that encoded them."
-    return Table("What each configuration costs", columns, rows, f"{note} {times}")
+    """Tabulate the primary metric and the costs of all configurations. A cost that all have in common is in the note."""
+    columns = [Column(kind.label, note=kind.unit) for kind in COSTS.values()]
+    columns += [Column("chunks"), Column("encoding", note="s, one measurement")]
+    rows = [_cost_cells(findings, costed) for costed in findings.priced]
+    alike = [
+        at for at, cells in enumerate(zip(*rows, strict=True)) if len(rows) > 1 and len({cell.text for cell in cells} - {UNKNOWN.text}) < 2
+    ]
+    first = [words("configuration"), Column(str(findings.primary)), words("on the frontier of")]
+    table = []
+    for costed, cells in zip(findings.priced, rows, strict=True):
+        named = [Cell(costed.name), value_cell(costed.quality.value), Cell(_frontier(costed))]
+        table.append(Row([*named, *(cell for at, cell in enumerate(cells) if at not in alike)]))
+    known = {at: next((cells[at] for cells in rows if cells[at].text != UNKNOWN.text), UNKNOWN) for at in alike}
+    same = [
+        f"{columns[at].title} {cell.text} {columns[at].note}"
+        for at, cell in known.items()
+        if isinstance(cell.sort, float) and cell.sort > 0
+    ]
+    shown = [column for at, column in enumerate(columns) if at not in alike]
+    equal = f" The same for all: {listed(same)}." if same else ""
+    return Table("What each configuration costs", [*first, *shown], table, f"{_FRONTIER}{equal} Times: {OVERLAP}")
+
+
+def _frontier(costed: CostedConfiguration) -> str:
+    if not costed.ranked:
+        return "not ranked"
+    return ", ".join(title for cost, title in _FRONTIERS.items() if cost in costed.frontier) or "–"
+
+
+def _cost_cells(findings: Findings, costed: CostedConfiguration) -> list[Cell]:
+    timed = timings_of(findings, costed.name)
+    # This run encoded nothing.
+    cached = costed.costs["encoded"] > 0 and not timed.get("tokens_encoded")
+    seconds = Cell("from the cache", sort=math.nan) if cached else amount_cell(timed.get("seconds_vectors", math.nan))
+    return [*(_cost_cell(costed, cost) for cost in COSTS), count_cell(findings.facts[costed.name]["chunks"]), seconds]
 
 
 def _cost_cell(costed: CostedConfiguration, cost: Cost) -> Cell:
@@ -114,9 +123,8 @@ def time_cell(costed: CostedConfiguration | None, cost: Cost) -> Cell:
     return Cell(text, sort=costed.costs[cost], note=once.strip(" ()"))
 
 
-def frontier_figure(findings: Findings, cost: Cost) -> Figure | None:
+def frontier_plot(findings: Findings, cost: Cost) -> "Drawing | None":
     """Plot the primary metric against a cost. Returns None if fewer than two configurations have both."""
-    kind, metric = COSTS[cost], str(findings.primary)
     points = [
         Point(priced.name, priced.costs[cost], priced.quality.value, priced.ranked, cost in priced.frontier, *priced.ranges[cost])
         for priced in findings.priced
@@ -125,38 +133,21 @@ def frontier_figure(findings: Findings, cost: Cost) -> Figure | None:
     if len(known) < 2:
         return None
     short = shortened([point.label for point in known if point.best or len(known) <= MOST_NAMES], NAME_LENGTH)
-    drawing = frontier_drawing([point._replace(label=short.get(point.label, "")) for point in known], metric, f"{kind.label}, {kind.unit}")
-    columns = [words("configuration"), Column(f"{kind.label}, {kind.unit}"), Column(metric), words("on the frontier")]
-    cells = {priced.name: _cost_cell(priced, cost) for priced in findings.priced}
-    marks = [("yes" if point.best else "no") if point.ranked else "not ranked" for point in known]
-    rows = [
-        Row([Cell(point.label), cells[point.label], value_cell(point.quality), Cell(mark)])
-        for point, mark in zip(known, marks, strict=True)
-    ]
-    data = Table(f"{metric} against {kind.label}", columns, rows)
-    dearer = "are shown to take longer" if cost in TIMES else "cost more"
-    caption = f"Solid points: only configurations that {dearer} score higher ({listed([point.label for point in known if point.best])})."
-    caption += f" Lines are the ranges of the times: {OVERLAP}" if cost in TIMES else ""
-    caption += " Only these are named; the table has the numbers of all." if len(known) > MOST_NAMES else ""
-    caption += "" if all(point.ranked for point in known) else " Crosses are not ranked."
-    caption += " The frontier orders means; it does not say that they differ."
-    return Figure(f"frontier-{cost}", described(data), caption, drawing, data, key_of(short))
+    named = [point._replace(label=short.get(point.label, "")) for point in known]
+    return frontier_drawing(named, str(findings.primary), f"{COSTS[cost].label}, {COSTS[cost].unit}")
 
 
-def cost(findings: Findings) -> tuple[str, str]:
-    """State the costs of the leader, and of the members of the tie set that cost less."""
-    first = findings.price(findings.first.name) if findings.first else None
-    if first is None or findings.verdict is None:
-        return "No configuration can be ranked, so no cost is given.", ""
-    meaning = " ".join(defined(COSTS[cost]) for cost in COSTS if cost != "p95")
-    sentence = f"{first.name} costs {_priced(findings, first)}"
-    if findings.cheaper:
-        priced = {costed.name: _priced(findings, costed) for costed in findings.priced}
-        members = [f"{name} {listed([_LEAST[cost] for cost in costs])}: {priced[name]}" for name, costs in findings.cheaper.items()]
-        return f"{sentence}. Statistically indistinguishable from it, {'; '.join(members)}.", meaning
-    least = findings.conclusive and len(findings.verdict.best) > 1
-    shown = "; no other configuration of the tie set is shown to cost less, per question, to store or to encode" if least else ""
-    return f"{sentence}{shown}.", meaning
+def finding(findings: Findings) -> str:
+    """State the costs of the configuration shown, and the configurations on the frontier of each cost if there are others."""
+    shown = decide(findings).shown
+    costed = findings.price(shown.name) if shown else None
+    if costed is None:
+        return "No configuration can be ranked, so no cost stands out."
+    shared: dict[tuple[str, ...], list[str]] = {}
+    for cost, title in _FRONTIERS.items():
+        shared.setdefault(tuple(each.name for each in findings.priced if cost in each.frontier), []).append(title)
+    on = "; ".join(f"{listed(titles)}: {listed(names, 3)}" for names, titles in shared.items() if names)
+    return f"{costed.name} costs {_priced(findings, costed)}.{f' No other one scores as high for less {on}.' if on else ''}"
 
 
 def _priced(findings: Findings, costed: CostedConfiguration) -> str:
@@ -170,8 +161,8 @@ def _priced(findings: Findings, costed: CostedConfiguration) -> str:
     # At equal context all deliver the same amount.
     if findings.primary.tokens is None and not np.isnan(costed.costs["delivered"]):
         prices.append(f"{count(costed.costs['delivered'])} tokens of delivered text per question")
-    if not np.isnan(costed.costs[_TIME]):
-        prices.append(time_text(costed.costs[_TIME], costed.ranges[_TIME], " ms per question"))
+    if not np.isnan(costed.costs["p50"]):
+        prices.append(time_text(costed.costs["p50"], costed.ranges["p50"], " ms per question"))
     return listed(prices)
 
 
@@ -181,9 +172,8 @@ costs = Topic(
     "Cost",
     compute,
     render,
-    anchor="costs-section",
+    chapter="costs",
     views=COMPARED,
-    questions=(question(4, "What does it cost?", cost),),
     missing="No configuration was finished.",
 )
 

@@ -13,8 +13,9 @@ from workbench.measures.metrics.coverage import Bools, Floats, Ints
 from workbench.measures.metrics.documents import answerable_auroc
 from workbench.measures.statistics.clusters import FEWEST_FOR_INTERVAL, Clusters, weighted
 from workbench.measures.statistics.intervals import ALPHA, THIS_CORPUS, Interval, by_unit, robust, t_quantile
+from workbench.report.analysis.decision import RunDecision, decide, shown_first
 from workbench.report.analysis.findings import Findings
-from workbench.report.analysis.standings import slice_means
+from workbench.report.analysis.standings import Standing, slice_means
 from workbench.report.analysis.values import FEWEST_QUERIES, clusters, detail, per_query
 from workbench.report.analysis.values import clusters as question_clusters
 from workbench.report.analysis.values import slices as query_slices
@@ -22,9 +23,13 @@ from workbench.report.cells import NAME_LENGTH, Scale, count_cell, digits_for, g
 from workbench.report.model import Block, Cell, Collapsible, Column, Prose, Row, Table, Term, Terms
 from workbench.report.results.run_tables import RunTables
 from workbench.report.topics.retrieval.questions import slice_name
-from workbench.report.topics.topic import COMPARED, Topic, question
+from workbench.report.topics.topic import COMPARED, Topic
 
 _RESAMPLES = 2_000
+_NOTE = (
+    "Differences on slices are exploratory, with a 95 % interval of each by itself: it suggests, it does not prove. That on all questions is tested, with the "
+    "interval of the ranking."
+)
 # Means that differ by less are equal.
 _TIE = 1e-9
 
@@ -75,18 +80,25 @@ def _tau(first: Floats, second: Floats) -> Floats:
     return np.asarray(np.divide((one * other).sum(axis=(1, 2)), norm, out=np.full(len(norm), np.nan), where=norm > 0))
 
 
-def compute(findings: Findings) -> tuple[Findings, dict[str, pd.DataFrame]] | None:
-    """Return the means of each ranked configuration by slice. None without a leader."""
+def compute(findings: Findings) -> tuple[RunDecision, Standing, dict[str, pd.DataFrame]] | None:
+    """Return the configuration shown, and the means of each ranked one by slice. None if none is ranked."""
+    decision = decide(findings)
     means = {standing.name: slice_means(findings, standing.name) for standing in findings.standings.ranked}
-    return (findings, means) if findings.first else None
+    return (decision, decision.shown, means) if decision.shown else None
 
 
-def render(values: tuple[Findings, dict[str, pd.DataFrame]]) -> list[Block]:
-    """Show the leader by slice, then every configuration."""
-    findings, means = values
+def render(values: tuple[RunDecision, Standing, dict[str, pd.DataFrame]]) -> list[Block]:
+    """Name the slice in which the configuration shown is weakest, tabulate it by slice, and collapse small slices and other configurations."""
+    decision, shown, means = values
+    findings, own = decision.findings, means[shown.name]
+    large = [label for label in own.index if label == "all" or own["n"][label] >= FEWEST_QUERIES]
+    small = [label for label in own.index if label not in large]
+    blocks: list[Block] = [Prose(weakest(decision, shown)), *_agreement(findings)]
+    blocks += [_shown(decision, shown, own.loc[large])] if len(large) > 1 else []
+    title = f"{plural(len(small), 'slice')} of fewer than {FEWEST_QUERIES} questions: weak evidence"
+    blocks += [Collapsible(title, [_shown(decision, shown, own.loc[small])])] if small else []
     table = _map(findings, means)
-    folded = [Collapsible("Every configuration by slice", [table])] if table else []
-    return [_first(findings, means[findings.first.name if findings.first else ""]), *_agreement(findings), *folded]
+    return blocks + ([Collapsible("Every configuration by slice", [table])] if table else [])
 
 
 def _agreement(findings: Findings) -> list[Block]:
@@ -105,23 +117,20 @@ def _agreement(findings: Findings) -> list[Block]:
     ]
 
 
-def _first(findings: Findings, table: pd.DataFrame) -> Table:
-    """Tabulate the leader by slice, with its difference from the configuration it is compared with."""
-    parts = {part.name: part for part in findings.contrast.parts} if findings.contrast else {}
+def _shown(decision: RunDecision, shown: Standing, table: pd.DataFrame) -> Table:
+    """Tabulate a configuration by slice, with its difference from the one it is compared with."""
+    parts = {part.name: part for part in decision.contrast.parts} if decision.contrast else {}
     scale = Scale.over(table[["value", "low", "high"]].to_numpy().ravel().tolist())
-    columns = [words("slice"), Column("questions"), Column("clusters")]
-    columns += [Column(str(findings.primary), note="95 % interval"), scale.column()]
-    columns += [Column(f"minus {findings.comparator.name}", note="95 % interval")] if parts and findings.comparator else []
+    columns = [words("slice"), Column("questions", note="documents")]
+    columns += [Column(str(decision.findings.primary), note="95 % interval"), scale.column()]
+    columns += [Column(f"minus {decision.other.name}", note="interval")] if parts and decision.other else []
     rows = []
     for label, row in table.iterrows():
         mean, part = Interval(*row[["value", "low", "high", "n", "clusters", "conditional"]]), parts.get(str(label))
-        few = f"fewer than {FEWEST_QUERIES}: weak evidence" if mean.n < FEWEST_QUERIES else ""
-        cells = [Cell(slice_name(str(label)), note=few), count_cell(mean.n), count_cell(mean.clusters), mean_cell(mean), scale.cell(mean)]
+        cells = [Cell(slice_name(str(label))), count_cell(mean.n, count(mean.clusters)), mean_cell(mean), scale.cell(mean)]
         rows.append(Row([*cells, *([gap_cell(part.difference if part else None)] if parts else [])]))
-    note = "No correction is made for the number of slices: an interval here suggests, it does not prove. A cluster is the questions about one document."
     limited = [*table["conditional"], *(part.difference.conditional for part in parts.values())]
-    note += f" {THIS_CORPUS}" if any(limited) else ""
-    return Table(f"{findings.first.name if findings.first else ''} by slice", columns, rows, note)
+    return Table(f"{shown.name} by slice", columns, rows, f"{_NOTE}{f' {THIS_CORPUS}' if any(limited) else ''}")
 
 
 def _map(findings: Findings, means: Mapping[str, pd.DataFrame]) -> Table | None:
@@ -143,25 +152,17 @@ def _map(findings: Findings, means: Mapping[str, pd.DataFrame]) -> Table | None:
     return Table(caption, [words("slice"), Column("questions"), *columns], rows, key=key_of(short))
 
 
-def weakest(findings: Findings) -> tuple[str, str]:
-    """Name the slice in which the leader scores worst."""
-    first, missed = findings.first, findings.faults
-    if first is None or missed is None:
-        return "No configuration can be ranked, so there are no slices.", ""
-    if missed.weakest is None:
-        return "No slice has 20 questions, and smaller ones are too noisy to report.", ""
-    overall, (name, part) = first.means[str(findings.primary)], missed.weakest
-    value = f"{number(part.value)} {part.bounds()}"
-    slice_text = f"{name} ({plural(part.n, 'question')})"
-    if (overall.value - part.value) * (1 if findings.primary.higher_is_better else -1) <= 0:
-        return (
-            f"No slice is worse than all questions together, {number(overall.value)} by {findings.primary}; {slice_text} comes closest with {value}.",
-            "Among slices with at least 20 questions; the other questions are in smaller slices or have no such field.",
-        )
-    return (
-        f"{first.name} is weakest on {slice_text}: {findings.primary} {value}, against {number(overall.value)} on all.",
-        "Among slices with at least 20 questions. With several slices, one is always lowest by chance alone.",
-    )
+def weakest(decision: RunDecision, shown: Standing) -> str:
+    """Name the slice in which the configuration shown scores worst."""
+    findings, missed = decision.findings, decision.misses
+    if missed is None or missed.weakest is None:
+        return "No slice has 20 questions, and smaller ones are too noisy to name one."
+    overall, (name, part) = shown.means[str(findings.primary)], missed.weakest
+    value, slice_text = f"{number(part.value)} {part.bounds()}", f"{slice_name(name)} ({plural(part.n, 'question')})"
+    if (overall.value - part.value) * (1 if findings.primary.higher_is_better else -1) <= _TIE:
+        everything = f"all questions together, {number(overall.value)} by {findings.primary}"
+        return f"No slice of 20 questions or more is worse than {everything}; {slice_text} comes closest with {value}."
+    return f"{shown.name} is weakest on {slice_text}: {findings.primary} {value}, against {number(overall.value)} on all."
 
 
 slices = Topic(
@@ -170,8 +171,8 @@ slices = Topic(
     "Slices",
     compute,
     render,
+    chapter="slices",
     views=COMPARED,
-    questions=(question(6, "Where is it weakest?", weakest),),
     missing="No configuration can be sliced.",
 )
 
@@ -185,7 +186,7 @@ _SOURCE = (
     "Mann and Whitney's U divided by the number of pairs: Bamber (1975), Hanley and McNeil (1982). Interval: DeLong et al. (1988) on the logit, "
     "clustered by source document"
 )
-_NOTE = "An interval that contains .5 does not show that the score separates the questions at all. Configurations are not tested against each other here."
+_SEPARATION = "An interval that contains .5 does not show that the score separates the questions at all. Configurations are not tested against each other here."
 
 
 def separation_of(run: RunTables, configuration: str) -> Interval | None:
@@ -230,21 +231,22 @@ def auroc_interval(scores: Floats, answerable: Bools, clusters: Clusters | npt.A
 def compute_separation(findings: Findings) -> tuple[Mapping[str, Interval], int, int] | None:
     """Return the area under the ROC curve of every configuration, and the numbers of answerable and unanswerable questions. None unless the dataset has both kinds of questions."""
     questions = findings.questions["answerable"]
-    names = [standing.name for standing in findings.standings.finished]
+    names = shown_first(findings, [standing.name for standing in findings.standings.finished])
     areas = {name: area for name in names if (area := separation_of(findings, name))}
     return (areas, int(questions.sum()), int((~questions).sum())) if areas else None
 
 
 def render_separation(values: tuple[Mapping[str, Interval], int, int]) -> list[Block]:
-    """Tabulate the areas, and define them."""
+    """State the area of the configuration shown, which is the first, and tabulate all."""
     areas, answerable, unanswerable = values
+    (name, area), *_ = areas.items()
     scale = Scale.over([0.5, *(bound for area in areas.values() for bound in (area.low, area.value, area.high))])
     rows = [Row([Cell(name), mean_cell(area), scale.cell(area)]) for name, area in areas.items()]
     caption = f"{METRIC}, from {plural(answerable, 'answerable question')} and {count(unanswerable)} unanswerable"
     have = plural(unanswerable, "question has", "questions have")
-    sentence = f"{have} no answer in the documents. Could a threshold on the score reject them?"
-    table = Table(caption, [words("configuration"), Column("AUROC", note="95 % interval"), scale.column()], rows, _NOTE)
-    return [Prose(sentence), table, Terms([Term(METRIC, _MEANING, _SOURCE)])]
+    sentence = f"{have} no answer in the documents. A threshold on the score of {name} separates them with an AUROC of {number(area.value)} {area.bounds()}: 0.5 is chance, 1 is perfect."
+    table = Table(caption, [words("configuration"), Column("AUROC", note="95 % interval"), scale.column()], rows, _SEPARATION)
+    return [Prose(sentence), Collapsible("Every configuration", [table, Terms([Term(METRIC, _MEANING, _SOURCE)])])]
 
 
 answerable = Topic(
@@ -253,6 +255,7 @@ answerable = Topic(
     "Answerable",
     compute_separation,
     render_separation,
+    chapter="slices",
     views=COMPARED,
     missing="The run does not have both answerable and unanswerable questions.",
 )

@@ -1,4 +1,4 @@
-"""Configurations one by one: settings, metrics, causes of misses, chunks, times and worst questions, and a card that combines them."""
+"""Configurations one by one: settings, metrics, causes of misses, chunks, times and worst questions."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -8,22 +8,21 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from workbench.core.text.formatting import capitalised, count, listed, number, plural, setting, share, signed
-from workbench.measures.attribution.causes import CAUSES
+from workbench.core.text.formatting import count, listed, number, plural, setting, share, signed
+from workbench.measures.attribution.causes import CAUSE_NAMES, CAUSE_WORDS
 from workbench.measures.metrics.coverage import Ints
 from workbench.report.analysis.answer_values import reasons_without
-from workbench.report.analysis.causes import cause_meanings, explains_text, faults_of
+from workbench.report.analysis.causes import FailureSummary, cause_meanings, faults_of
 from workbench.report.analysis.findings import Findings
 from workbench.report.analysis.passages import Piece, Stretch, against_delivered, marked, passage_of
 from workbench.report.analysis.standings import Standing, passes_of, timings_of
-from workbench.report.analysis.values import detail, metadata, per_query, rewrites
+from workbench.report.analysis.values import detail, metadata, per_query, place_of, rewrites
 from workbench.report.canvas import ACCENT, PAPER, POINTS, WARNING, canvas, own_style
-from workbench.report.cells import count_cell, question_row, text, value_cell, words
+from workbench.report.cells import Scale, count_cell, opened, question_row, text, value_cell, words
 from workbench.report.model import Block, Cell, Collapsible, Column, Figure, Lines, Prose, Row, Table, Term, Terms
 from workbench.report.results.run_tables import RETRIEVED, WHERE, RunTables
-from workbench.report.sentences import folder_of, not_scored, time_text
-from workbench.report.topics.answers.causes import failing_answers
-from workbench.report.topics.topic import Topic, question
+from workbench.report.sentences import not_scored, time_text
+from workbench.report.topics.topic import Topic
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -37,10 +36,7 @@ _MOST_METRICS = 4
 
 _MOST_WORST = 5
 
-_WORST = 5
-
 # The cause, after "misses evidence ... because".
-_BECAUSE = {cause.name: cause.because for cause in CAUSES}
 
 # A correct ranking is weak if its margin is below this many standard deviations of the question's scores.
 WEAK = 0.25
@@ -146,6 +142,11 @@ def worst(run: RunTables, configuration: str) -> list[Block]:
     return [_question(run, configuration, index) for index in worst_first]
 
 
+def question_details(run: RunTables, configuration: str, query_id: str) -> Collapsible:
+    """Show a question with its evidence and delivered chunks. Raises InputError if the run has no such question."""
+    return _question(run, configuration, place_of(run, query_id))
+
+
 def _filters(run: RunTables) -> dict[str, str]:
     """The filter of each question that has one, as a note after its text."""
     fields = zip(run.questions["query_id"], metadata(run), strict=True)
@@ -181,25 +182,28 @@ def _skipped(chunks: int) -> list[Term]:
     return [Term("", f"{count(chunks)} more without evidence")] if chunks else []
 
 
-def compute(findings: Findings) -> Findings | None:
-    """Return the findings, None if all configurations failed."""
-    return findings if findings.standings.finished else None
+def compute_misses(findings: Findings) -> Mapping[str, FailureSummary] | None:
+    """Return the causes of misses of each finished configuration. None if none misses anything, or misses have no causes."""
+    causes = {each.name: faults_of(findings, each.name) for each in findings.standings.finished} if findings.first else {}
+    return causes if findings.primary.higher_is_better and any(each.causes for each in causes.values()) else None
 
 
-def render(findings: Findings) -> list[Block]:
-    """Build a card for each finished configuration, the ranked ones first."""
-    run = findings
-    more = "; its executed notebook has more" if run.has_notebooks else ""
-    cards: list[Block] = [Prose(f"Settings, causes of misses, faults of the chunks and worst questions of each{more}.")]
-    for standing in findings.standings.finished:
-        name = standing.name
-        notebook = [Term("notebook", f"{folder_of(run)}/notebooks/{name}.ipynb", code=True)] if run.has_notebooks else []
-        misses = misses_table(run, name)
-        blocks: list[Block] = [Terms([*settings(run, standing), *notebook]), *([misses] if misses else [])]
-        blocks += [faults_table(run, name)] if standing.facts["chunks"] is not None else []
-        blocks += [questions_table(run, name, _WORST), metrics_table(run, standing), latency(run, name), *index_gap(run, name)]
-        cards.append(Collapsible(name, blocks, f"{findings.primary} {standing.means[str(findings.primary)].text()}", "portrait"))
-    return cards
+def render_misses(misses: Mapping[str, FailureSummary]) -> list[Block]:
+    """Tabulate the causes of misses by configuration, the most frequent first."""
+    totals = {cause: sum(each.causes.get(cause, (0, 0.0))[0] for each in misses.values()) for cause in CAUSE_NAMES}
+    order = sorted((cause for cause in CAUSE_NAMES if totals[cause]), key=lambda cause: -totals[cause])
+    scale = Scale.over([0.0, *(each.causes.get(cause, (0, 0.0))[0] for each in misses.values() for cause in order)])
+    columns = [
+        words("configuration"),
+        Column("miss something", note="questions"),
+        *(Column(CAUSE_WORDS[cause], "shade") for cause in order),
+    ]
+    rows = []
+    for name, each in misses.items():
+        counts = [each.causes.get(cause, (0, 0.0))[0] for cause in order]
+        rows.append(Row([Cell(name), Cell(f"{sum(counts)} of {count(each.of)}", sort=float(sum(counts))), *scale.shades(counts, 0)]))
+    note = "A question that misses several pieces counts once, by the earliest cause. Stronger colours are more questions."
+    return opened(Table("Questions that miss something, by cause", columns, rows, note), 3)
 
 
 def settings(run: RunTables, standing: Standing) -> list[Term]:
@@ -241,13 +245,13 @@ def metrics_table(run: RunTables, standing: Standing) -> Table:
 
 def misses_table(run: RunTables, configuration: str) -> Table | None:
     """Count the questions that miss something by cause. Returns None if none does."""
-    misses, meanings = faults_of(run, configuration), cause_meanings(run)
+    found, meanings = faults_of(run, configuration), cause_meanings(run)
     rows = [
-        Row([Cell(cause), count_cell(queries), value_cell(part, shown=share(queries, misses.of)), Cell(meanings[cause])])
-        for cause, (queries, part) in misses.causes.items()
+        Row([Cell(CAUSE_WORDS[cause]), count_cell(queries), value_cell(part, shown=share(queries, found.of)), Cell(meanings[cause])])
+        for cause, (queries, part) in found.causes.items()
     ]
     columns = [words("cause"), Column("questions"), Column("share"), text("meaning")]
-    return Table(f"Causes of misses on {plural(misses.of, 'question')}", columns, rows) if rows else None
+    return Table(f"Causes of misses on {plural(found.of, 'question')}", columns, rows) if rows else None
 
 
 def faults_table(run: RunTables, configuration: str) -> Table:
@@ -342,39 +346,7 @@ def index_gap(run: RunTables, configuration: str) -> list[Block]:
     return [Prose(sentence), table]
 
 
-def faults(findings: Findings) -> tuple[str, str]:
-    """Describe the leader's misses and their most frequent cause."""
-    first, missed = findings.first, findings.faults
-    if first is None or missed is None:
-        return "No configuration can be ranked, so no faults are counted.", ""
-    if not findings.primary.higher_is_better:
-        return f"{findings.primary} counts faults itself, so misses have no causes.", ""
-    target, questions = "evidence" if explains_text(findings) else "a relevant document", plural(missed.of, "question")
-    answers = failing_answers(findings, first.name)
-    if not missed.known:
-        unknown = f"{first.name} does not say what it retrieved, so it is not known what it misses"
-        return f"{unknown}; {answers}." if answers else f"{unknown}.", ""
-    if not missed.causes:
-        where = "the only question" if missed.of == 1 else f"any of {questions}"
-        if answers:
-            return f"{first.name} does not miss {target} on {where}, but {answers}.", ""
-        return f"Nothing: {first.name} does not miss {target} on {where}.", ""
-    (cause, (most, _)), *_ = missed.causes.items()
-    queries = sum(many for many, _ in missed.causes.values())
-    # A question that misses several pieces counts once, by the earliest cause.
-    by = f"each time because {_BECAUSE[cause]}" if most == queries else f"on {count(most)} of these first because {_BECAUSE[cause]}"
-    if missed.beyond_k:
-        has = "has" if missed.beyond_k == 1 else "have"
-        by += f"; {count(missed.beyond_k)} of them {has} more than {findings.primary.k} relevant documents, and miss some in every ranking"
-    meanings = cause_meanings(findings)
-    detail = "; ".join(f"{name} ({count(many)}): {meanings[name]}" for name, (many, _) in missed.causes.items())
-    failed = f" {capitalised(answers)}." if answers else ""
-    return f"{first.name} misses {target} on {count(queries)} of {questions} ({share(queries, missed.of)}), {by}.{failed}", f"{detail}."
-
-
-cards = Topic(
-    "configurations", "Configurations", "Configurations", compute, render, questions=(question(5, "What goes wrong most often?", faults),)
-)
+misses = Topic("misses", "What is missed, and why", "Misses", compute_misses, render_misses, chapter="slices")
 
 
 @own_style()

@@ -1,13 +1,13 @@
 """The outcome of the gate that a run was checked with, and the questions that lost something since its baseline."""
 
 import math
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from math import isnan
 from typing import Any
 
 from workbench.core.errors import InputError
 from workbench.core.text.formatting import count, interval, listed, number, plural, signed
-from workbench.report.analysis.causes import LOSS_CAUSES, HitRow, QuestionLoss, by_cause, by_question, losses_in
+from workbench.report.analysis.causes import LOSS_CAUSES, LOSS_WORDS, HitRow, QuestionLoss, by_cause, by_question, losses_in
 from workbench.report.analysis.findings import Findings
 from workbench.report.analysis.passages import text_of
 from workbench.report.cells import count_cell, p_cell, queries_cell, text, value_cell, words
@@ -80,7 +80,7 @@ def gate_opening(run: RunTables) -> list[str]:
     return [gate_sentence(rules["outcome"].tolist(), str(rules["configuration"].iloc[0]))]
 
 
-gate = Topic("gate", "Does it pass the gate?", "Gate", compute, render)
+gate = Topic("gate", "Does it pass the gate?", "Gate", compute, render, chapter="gate")
 
 
 MOST_QUESTIONS = 50
@@ -124,7 +124,7 @@ def lost_sentence(lost: Sequence[QuestionLoss]) -> str:
 def causes_table(lost: Sequence[QuestionLoss]) -> Table:
     """Make a table of the causes with the questions that lost something by them."""
     rows = [
-        Row([Cell(cause, note=LOSS_CAUSES.get(cause, "")), count_cell(len(ids)), queries_cell("", ids)])
+        Row([Cell(LOSS_WORDS.get(cause, cause), note=LOSS_CAUSES.get(cause, "")), count_cell(len(ids)), queries_cell("", ids)])
         for cause, ids in by_cause(lost).items()
     ]
     return Table("Why", [words("cause"), Column("questions"), text("which")], rows)
@@ -164,8 +164,15 @@ def _question(run: RunTables, losses: Sequence[QuestionLoss]) -> Collapsible:
     with_hits = [loss for loss in losses if loss.subject != "answer"]
     if with_hits and (with_hits[0].before or with_hits[0].after):
         lost, new = {loss.document for loss in with_hits}, {name for loss in with_hits for name in loss.displaced_by}
-        sides = (("Hits before", with_hits[0].before), ("Hits now", with_hits[0].after))
-        blocks.append(Columns([_hits(title, hits, lost, new) for title, hits in sides]))
+        sides = (("Hits before", with_hits[0].before, "lost"), ("Hits now", with_hits[0].after, "the document of what is lost"))
+        blocks.append(
+            Columns(
+                [
+                    _hits(title, hits, lost, dict.fromkeys(new, "new or changed in the corpus") | dict.fromkeys(lost, role))
+                    for title, hits, role in sides
+                ]
+            )
+        )
     terms = [Term("lost evidence", passage) for loss in losses if (passage := _evidence(run, loss))]
     answer = next((loss.answer for loss in losses if loss.subject == "answer"), "")
     terms += [Term("answer now", _cut(answer))] if answer else []
@@ -202,12 +209,12 @@ def _line(loss: QuestionLoss) -> str:
     return f"{subject}{values(loss)} · {_why(loss)}."
 
 
-def _hits(title: str, hits: Sequence[HitRow], lost: Set[str], new: Set[str]) -> Table:
-    """Show the first hits, and later ones of lost documents."""
+def _hits(title: str, hits: Sequence[HitRow], lost: Set[str], roles: Mapping[str, str]) -> Table:
+    """Show the first hits, and later ones of lost documents, with the roles of documents."""
     shown = [hit for hit in hits if hit["rank"] <= _FIRST_HITS or hit["doc_id"] in lost]
     rows = []
     for hit in shown:
-        role = "lost" if hit["doc_id"] in lost else "new or changed in the corpus" if hit["doc_id"] in new else ""
+        role = roles.get(hit["doc_id"], "")
         place = f"{hit['doc_id']}:{hit['start']}-{hit['end']}"
         named = " · ".join(filter(None, [place, role, "relevant" if hit["relevant"] else ""]))
         rows.append(Row([Cell(str(hit["rank"])), Cell(named, note=hit["text"])]))
@@ -215,4 +222,4 @@ def _hits(title: str, hits: Sequence[HitRow], lost: Set[str], new: Set[str]) -> 
     return Table(title, [Column("rank", sorts=False), text("hit")], rows, f"{plural(skipped, 'other hit')} not shown." if skipped else "")
 
 
-broken = Topic("broken", "What broke since the baseline?", "What broke", compute_losses, render_losses)
+broken = Topic("broken", "What broke since the baseline?", "What broke", compute_losses, render_losses, chapter="gate")
