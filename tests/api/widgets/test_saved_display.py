@@ -11,7 +11,7 @@ from nbconvert import HTMLExporter
 
 import workbench as wb
 
-NOTEBOOK = Path(__file__).parents[3] / "notebooks" / "explore.ipynb"
+NOTEBOOK = Path(__file__).parents[3] / "notebooks" / "work.ipynb"
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
@@ -37,7 +37,7 @@ def shell(tmp_path, monkeypatch):
 @pytest.fixture(scope="module")
 def executed(results, tmp_path_factory):
     """The notebook as papermill ran and saved it, with the state of widgets if there is any."""
-    path = tmp_path_factory.mktemp("executed") / "explore.ipynb"
+    path = tmp_path_factory.mktemp("executed") / "work.ipynb"
     parameters = {"results": str(results.folder)}
     papermill.execute_notebook(NOTEBOOK, path, parameters, kernel_name="python3", progress_bar=False, cwd=NOTEBOOK.parent)
     return nbformat.read(path, as_version=4)
@@ -48,10 +48,16 @@ def outputs(notebook):
 
 
 def test_papermill_saves_the_static_table_and_no_widget(executed, results):
-    table, selection = outputs(executed)
-    assert set(table.data) == {"text/html", "text/plain"}
-    assert all(part in table.data["text/html"] for part in ("Both configurations", "rank 1", *wb.explore(results).configurations))
+    table, ranking, boundaries, selection = outputs(executed)
+    explorer = wb.explore(results)
+    for output in (table, ranking, boundaries):
+        assert set(output.data) == {"text/html", "text/plain"}
+    assert all(
+        part in table.data["text/html"] for part in ("Both configurations", "rank 1", *map(explorer.model.title, explorer.configurations))
+    )
     assert table.data["text/plain"] == "Explorer('few', 5 configurations)"
+    assert f"{results.primary} on all" in ranking.data["text/html"]
+    assert f"Evidence of {explorer.choice.query_id}: chunk" in boundaries.data["text/html"]
     assert "widgets" not in executed.metadata
     assert results.questions["query_id"].iloc[0] in selection.data["text/html"]
 
@@ -67,7 +73,7 @@ def test_a_person_gets_the_widget_and_the_table_follows_what_is_shown(shell, res
     changed = shell.display_pub.outputs[-1]
     assert changed["update"]
     assert changed["transient"] == table["transient"]
-    assert "hierarchical-64-256" in changed["data"]["text/html"]
+    assert "hierarchical 64 in 256" in changed["data"]["text/html"]
 
 
 def test_the_widget_hides_the_table_of_its_own_display_only(shell, results):

@@ -64,7 +64,7 @@ def test_nothing_is_cut_off_and_keys_of_a_menu_leave_the_notebook_alone(start_la
     chosen = [LONG.format(number) for number in range(3)][second.evaluate("(menu) => menu.selectedIndex") :]
     for key in ("a", "b", "d", "d", "x", "ArrowDown"):
         page.keyboard.press(key)
-    page.get_by_text(f"Second: {chosen[1]}").wait_for(timeout=WAIT)
+    page.locator(".widget-html-content").get_by_text(chosen[1]).last.wait_for(timeout=WAIT)
     assert len(notebook.cells()) == 4
     assert page.evaluate("notebook.content.activeCellIndex") == 1
     assert page.evaluate("notebook.context.model.dirty")

@@ -8,6 +8,7 @@ import pytest
 import workbench as wb
 from workbench.api.widgets.what_if import WhatIfPanel
 from workbench.core.errors import InputError
+from workbench.report.analysis.setting_names import short_names
 from workbench.runner.execution.local import Outcome
 
 
@@ -21,15 +22,15 @@ def controls(panel: WhatIfPanel) -> dict[str, object]:
     return {child.description: child for child in rows}
 
 
-def test_the_panel_shows_the_table_of_the_run(panel: WhatIfPanel) -> None:
-    pd.testing.assert_frame_equal(panel.table, panel.results.what_if("recall@3"))
+def test_the_panel_shows_the_table_of_the_run(panel: WhatIfPanel, few: Outcome) -> None:
+    pd.testing.assert_frame_equal(panel.table, wb.load(few.folder).what_if("recall@3"))
     assert panel.table.attrs["claim"] in panel.static_html
-    for name in panel.table["configuration"]:
+    for name in short_names(wb.load(few.folder)).values():
         assert name in panel.static_html
     assert repr(panel) == "WhatIfPanel('few', 'recall@3', within='all')"
 
 
-def test_metric_cut_and_slice_are_chosen_by_controls(panel: WhatIfPanel) -> None:
+def test_metric_cut_and_slice_are_chosen_by_controls(panel: WhatIfPanel, few: Outcome) -> None:
     chosen = controls(panel)
     chosen["Metric"].value = "complete"
     assert str(panel.metric) == "complete@3"
@@ -43,7 +44,7 @@ def test_metric_cut_and_slice_are_chosen_by_controls(panel: WhatIfPanel) -> None
     slices = [value for _, value in chosen["Slice"].options if value.startswith("type=")]
     chosen["Slice"].value = slices[0]
     assert panel.slice == slices[0]
-    pd.testing.assert_frame_equal(panel.table, panel.results.what_if("margin", slices[0]))
+    pd.testing.assert_frame_equal(panel.table, wb.load(few.folder).what_if("margin", slices[0]))
 
 
 @pytest.mark.parametrize("name", ["success", "mrr", "ndcg", "margin"])
@@ -84,12 +85,13 @@ def test_a_panel_of_no_run_is_refused() -> None:
         wb.what_if("outputs/quickstart")
 
 
-def test_a_slice_or_a_dataset_of_another_type_is_one_line(panel: WhatIfPanel) -> None:
-    for call in (lambda: wb.what_if(panel.results, within=None), lambda: panel.results.what_if(within=None)):
+def test_a_slice_or_a_dataset_of_another_type_is_one_line(few: Outcome) -> None:
+    results = wb.load(few.folder)
+    for call in (lambda: wb.what_if(results, within=None), lambda: results.what_if(within=None)):
         with pytest.raises(InputError, match="within is of type NoneType; give a text"):
             call()
     with pytest.raises(InputError, match="dataset is of type int; give a Dataset"):
-        panel.results.what_if("recall@3", dataset=5)
+        results.what_if("recall@3", dataset=5)
 
 
 def test_the_panel_says_how_far_it_is(panel: WhatIfPanel) -> None:

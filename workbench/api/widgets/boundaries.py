@@ -33,6 +33,7 @@ _TOKENS_APART, _SHARE_APART = 16, 0.15
 # One token in every vocabulary.
 _WORD = "a"
 _TITLE = 200
+_MOST_CHUNKS = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +60,16 @@ class Boundaries:
         evidence = f"{count(self.cut_needs)} of {plural(self.needs, 'piece')} of evidence cut" if self.needs else "no evidence here"
         window = f"{count(len(self.beyond))} beyond the window of {plural(self.window, 'token')}" if self.window else "no window"
         return f"{self.chunker.name}: {plural(len(self.chunks), 'chunk')}, the longest of {plural(longest, 'character')} · {evidence} · {window}"
+
+    def places(self, query_id: str) -> str:
+        """Name the chunks that contain the evidence of a question. Empty if it has none in the document."""
+        places = []
+        for mark in self.evidence:
+            if mark.query_id == query_id:
+                inside = [str(number) for number, chunk in enumerate(self.chunks, 1) if chunk.start < mark.end and chunk.end > mark.start]
+                chunks = f"chunk{'s' * (len(inside) != 1)} {listed(inside, _MOST_CHUNKS)}" if inside else "no chunk"
+                places.append(f"{chunks}, cut" if mark.cut else chunks)
+        return f"Evidence of {query_id}: {'; '.join(dict.fromkeys(places))}." if places else ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +98,7 @@ class LabelledDocument:
         spans = [(span, need.query_id) for need in self.needs for span in need.alternatives]
         whole = whole_alternatives(self._labels, table).tolist() if spans else []
         marks = [
-            EvidenceMark(span.start, span.end, not kept, f"{query_id}: {self._questions[query_id]}"[:_TITLE])
+            EvidenceMark(span.start, span.end, not kept, f"{query_id}: {self._questions[query_id]}"[:_TITLE], query_id)
             for (span, query_id), kept in zip(spans, whole, strict=True)
         ]
         return marks, int((~whole_needs(self._labels, table)).sum()) if spans else 0
@@ -273,6 +284,9 @@ class ChunkingPanel(NotebookPanel):
         self.doc_id = doc_id
         self.page = 0
         self.boundaries = model.cut(doc_id, settings.chunker)
+        # The question whose evidence is named above the text.
+        self.query_id = ""
+        self._view: _ChunkingView | None = None
 
     def __repr__(self) -> str:
         return f"ChunkingPanel({self.doc_id!r}, {self.boundaries.counts})"
@@ -306,8 +320,8 @@ class ChunkingPanel(NotebookPanel):
         self.settings = settings
         return self.boundaries
 
-    def show(self, doc_id: str) -> Boundaries:
-        """Change to another document and return its boundaries.
+    def show(self, doc_id: str, position: int = 0) -> Boundaries:
+        """Change to another document, to the page that contains a position of its text, and return its boundaries.
 
         Raises
         ------
@@ -315,8 +329,12 @@ class ChunkingPanel(NotebookPanel):
         """
         if doc_id not in self.model.documents:
             raise InputError(f"{self.model.dataset.name} has no document {doc_id!r} with text{meant(doc_id, self.model.documents)}")
-        self.doc_id, self.page = doc_id, 0
-        return self.choose()
+        self.doc_id = doc_id
+        self.choose()
+        self.turn(position // PAGE)
+        if self._view:
+            self._view.paint()
+        return self.boundaries
 
     @property
     def pages(self) -> int:
@@ -335,19 +353,24 @@ class ChunkingPanel(NotebookPanel):
     @property
     def static_html(self) -> str:
         """The counts, the legend, and the page with its chunks and evidence."""
-        shown, document = self.boundaries, self.boundaries.document
-        start, end = self.page * PAGE, min((self.page + 1) * PAGE, len(document.text))
-        part = f", characters {count(start)} to {count(end)} of {count(len(document.text))}" if self.pages > 1 else ""
-        legend = Markup('{}{} · <span style="{}">evidence in a chunk</span> · <span style="{}">{}evidence that is cut</span>').format(
-            document.doc_id, part, WHOLE_STYLE, CUT_STYLE, SCISSORS
-        )
-        text = marked_text(document.text, shown.chunks, shown.evidence, start, end)
-        return text_html(
-            shown.counts, Markup('<div style="white-space:normal;opacity:.85;margin-bottom:.6em">{}</div>{}').format(legend, text)
-        )
+        return boundaries_html(self.boundaries, self.page, self.query_id)
 
     def _built(self) -> ipywidgets.DOMWidget:
-        return _ChunkingView(self).box
+        self._view = _ChunkingView(self)
+        return self._view.box
+
+
+def boundaries_html(shown: Boundaries, page: int, query_id: str = "") -> str:
+    """Render the counts, the chunks with the evidence of a question, the legend, and a page of a document with its chunks and evidence."""
+    document = shown.document
+    start, end = page * PAGE, min((page + 1) * PAGE, len(document.text))
+    part = f", characters {count(start)} to {count(end)} of {count(len(document.text))}" if len(document.text) > PAGE else ""
+    legend = Markup('{}{} · <span style="{}">evidence in a chunk</span> · <span style="{}">{}evidence that is cut</span>').format(
+        document.doc_id, part, WHOLE_STYLE, CUT_STYLE, SCISSORS
+    )
+    text = marked_text(document.text, shown.chunks, shown.evidence, start, end)
+    counts = f"{shown.counts}. {shown.places(query_id)}".rstrip() if query_id else shown.counts
+    return text_html(counts, Markup('<div style="white-space:normal;opacity:.85;margin-bottom:.6em">{}</div>{}').format(legend, text))
 
 
 def _check_setting(name: str, value: object) -> None:
@@ -397,6 +420,10 @@ class _ChunkingView:
         panel = self.panel
         for name, slider in self.sizes.items():
             slider.layout.display = None if panel.settings.uses(name) else "none"
+        if self.document.options and self.document.value != panel.doc_id:
+            if panel.doc_id not in dict(self.document.options).values():
+                self.document.options = [(self._name(panel.doc_id), panel.doc_id), *self.document.options]
+            self.document.value = panel.doc_id
         self.text.value = panel.static_html
         self.place.value = f"page {panel.page + 1} of {panel.pages}"
         self.yaml.value = self.copy.text = panel.yaml
@@ -428,7 +455,7 @@ class _ChunkingView:
 
     def _chosen(self, change: Mapping[str, str]) -> None:
         # A list without any document has no value.
-        if change["new"]:
+        if change["new"] and change["new"] != self.panel.doc_id:
             self._try(lambda: self.panel.show(change["new"]))
 
     def _choose(self, name: str, value: object) -> None:

@@ -10,7 +10,9 @@ from markupsafe import Markup
 
 from workbench.api.arguments import require
 from workbench.api.results import Results, opened
+from workbench.api.scoring.rescore import Rescorer
 from workbench.api.scoring.what_if import ALL, NONE, Say, WhatIfQuestion, what_if_table
+from workbench.api.widgets.choice import Choice
 from workbench.api.widgets.notebook_panel import WITHIN, NotebookPanel, fitted
 from workbench.core.errors import InputError
 from workbench.core.records import MOST_TOKENS
@@ -19,6 +21,7 @@ from workbench.core.text.guessed_names import checked_names
 from workbench.measures.metrics.names import MOST_K, Metric, metrics_given
 from workbench.measures.metrics.registry import METRICS
 from workbench.measures.statistics.intervals import bounds_text
+from workbench.report.analysis.setting_names import short_names
 from workbench.report.cells import text, words
 from workbench.report.model import Cell, Column, Lines, Row, Table
 from workbench.report.render.notebook import show
@@ -32,18 +35,29 @@ _ROW = {"flex_flow": "row wrap"}
 
 
 class WhatIfPanel(NotebookPanel):
-    """The ranking of a run's configurations by the chosen `metric` on the chosen `slice`, as the DataFrame `table`."""
+    """The ranking of a run's configurations by the metric of a `choice` on its slice, as the DataFrame `table`."""
 
-    def __init__(self, results: Results, metric: Metric, within: str = ALL) -> None:
-        self.results = results
-        self.metric = metric
-        self.slice = within
+    def __init__(self, rescorer: Rescorer, choice: Choice) -> None:
+        self.rescorer, self.choice = rescorer, choice
         # Hears how many of all configurations are scored.
         self.say: Say = lambda *_: None
-        self.table = self._ranked(metric, within)
+        self.table = self._ranked(self.metric, self.slice)
+        self._shown = choice.metric, choice.slice
+        self._view: _WhatIfView | None = None
+        choice.observe(self._follow)
 
     def __repr__(self) -> str:
-        return f"WhatIfPanel({self.results.name!r}, {str(self.metric)!r}, within={self.slice!r})"
+        return f"WhatIfPanel({self.rescorer.run.name!r}, {str(self.metric)!r}, within={self.slice!r})"
+
+    @property
+    def metric(self) -> Metric:
+        """The chosen metric."""
+        return self.rescorer.run.measures.get(self.choice.metric) or Metric.parse(self.choice.metric)
+
+    @property
+    def slice(self) -> str:
+        """The chosen slice."""
+        return str(self.choice.slice)
 
     def choose(self, metric: str | Metric = "", within: str = "") -> pd.DataFrame:
         """Change the metric, such as `complete@4`, or the slice, and return the new ranking. The panel stays as it was if there is an error.
@@ -54,11 +68,23 @@ class WhatIfPanel(NotebookPanel):
         """
         chosen, where = Metric.parse(str(metric or self.metric)), within or self.slice
         self.table = self._ranked(chosen, where)
-        self.metric, self.slice = chosen, where
+        self._shown = str(chosen), where
+        with self.choice.hold_trait_notifications():
+            self.choice.metric, self.choice.slice = self._shown
         return self.table
 
+    def _follow(self, change: Mapping[str, object]) -> None:
+        """Rank by what the choice became, unless the panel itself changed it, and mark the chosen configurations."""
+        if change["name"] == "query_id":
+            return
+        if (self.choice.metric, self.choice.slice) != self._shown:
+            self._shown = self.choice.metric, self.choice.slice
+            self.table = self._ranked(self.metric, self.slice)
+        if self._view:
+            self._view.paint()
+
     def _ranked(self, metric: Metric, within: str) -> pd.DataFrame:
-        return what_if_table(self.results.rescorer, WhatIfQuestion(metric, within), lambda done, every: self.say(done, every))
+        return what_if_table(self.rescorer, WhatIfQuestion(metric, within), lambda done, every: self.say(done, every))
 
     @property
     def static_html(self) -> str:
@@ -70,9 +96,10 @@ class WhatIfPanel(NotebookPanel):
         return str(show(Table(caption, _COLUMNS, rows), Lines(missing) if missing else None)._repr_html_())
 
     def _cells(self) -> list[Sequence[str]]:
+        sides, short = {self.choice.second: " (second)", self.choice.first: " (first)"}, short_names(self.rescorer.run)
         return [
             (
-                str(row["configuration"]),
+                short.get(row["configuration"], str(row["configuration"])) + sides.get(row["configuration"], ""),
                 number(row["value"]),
                 "" if row["source"] == NONE else bounds_text(row["low"], row["high"], row["clusters"], row["conditional"]),
                 *("" if pd.isna(row[name]) else count(row[name]) for name in ("n", "unscored")),
@@ -83,7 +110,8 @@ class WhatIfPanel(NotebookPanel):
         ]
 
     def _built(self) -> ipywidgets.DOMWidget:
-        return _WhatIfView(self).box
+        self._view = _WhatIfView(self)
+        return self._view.box
 
 
 class _WhatIfView:
@@ -91,41 +119,51 @@ class _WhatIfView:
 
     def __init__(self, panel: WhatIfPanel) -> None:
         self.panel = panel
-        self.name = ipywidgets.Dropdown(description="Metric", options=self._names, value=panel.metric.name)
+        self.name = ipywidgets.Dropdown(description="Metric", options=self._names)
         self.unit = ipywidgets.Dropdown(description="Cut at", options=(_CHUNKS, _TOKENS), layout={"width": "14em"})
-        self.at = ipywidgets.BoundedIntText(description="Cut", layout={"width": "13em"})
+        self.at = ipywidgets.BoundedIntText(description="Cut", min=1, value=_AT[_CHUNKS][0], max=MOST_K, layout={"width": "13em"})
         self.slice = ipywidgets.Dropdown(description="Slice", options=self._slices, layout=_WIDE)
         self.within = ipywidgets.Dropdown(description="and", options=self._slices, layout=_WIDE)
         self.shown, self.error = (ipywidgets.HTML(layout={"width": WITHIN}) for _ in range(2))
-        self.progress = ipywidgets.Label()
+        self.progress = ipywidgets.Label(layout={"display": "none"})
+        self.progress.observe(lambda change: setattr(self.progress.layout, "display", None if change["new"] else "none"), "value")
+        self._painting = False
         panel.say = self._say
-        metric, known = panel.metric, [name for _, name in self._slices]
-        self.unit.value = _TOKENS if metric.tokens else _CHUNKS
-        self.at.max = _AT[self.unit.value][1]
-        self.at.min, self.at.value = 1, metric.tokens or metric.k or _AT[self.unit.value][0]
-        parts = [panel.slice] if panel.slice in known else [part for part in panel.slice.split("&") if part in known]
-        self.slice.value, self.within.value = [*parts, ALL, ALL][:2]
         for control in (self.name, self.unit, self.at, self.slice, self.within):
             control.observe(self._changed, "value")
         choice = ipywidgets.HBox([self.name, self.unit, self.at], layout=_ROW)
         slices = ipywidgets.HBox([self.slice, self.within], layout=_ROW)
         self.box = ipywidgets.VBox([choice, slices, self.progress, self.error, self.shown])
+        self.paint()
+
+    def paint(self) -> None:
+        """Show the panel as it is."""
+        panel, known = self.panel, [name for _, name in self._slices]
+        metric = panel.metric
+        self._painting = True
+        if metric.name not in self.name.options:
+            self.name.options = [*self.name.options, metric.name]
+        self.name.value = metric.name
+        if cut := metric.tokens or metric.k:
+            self.unit.value = _TOKENS if metric.tokens else _CHUNKS
+            self.at.max, self.at.value = _AT[self.unit.value][1], cut
+        parts = [panel.slice] if panel.slice in known else [part for part in panel.slice.split("&") if part in known]
+        self.slice.value, self.within.value = [*parts, ALL, ALL][:2]
+        self._painting = False
         self._fit()
-        self.shown.value = fitted(panel.static_html)
+        self.error.value, self.progress.value, self.shown.value = "", "", fitted(panel.static_html)
+        panel.changed()
 
     @cached_property
     def _names(self) -> list[str]:
         """The metrics of rankings, and those of answers that the sweep computed."""
         rankings = (name for name, definition in METRICS.builtin.items() if not definition.of_answers)
-        return list(dict.fromkeys([*rankings, *(measure.name for measure in self.panel.results.measures.values())]))
+        return list(dict.fromkeys([*rankings, *(measure.name for measure in self.panel.rescorer.run.measures.values())]))
 
     @cached_property
     def _slices(self) -> list[tuple[str, str]]:
         """The slices with their numbers of questions."""
-        return [
-            (f"{name} ({plural(int(members.sum()), 'question')})", name)
-            for name, members in self.panel.results.rescorer.stored.slices.items()
-        ]
+        return [(f"{name} ({plural(int(members.sum()), 'question')})", name) for name, members in self.panel.rescorer.stored.slices.items()]
 
     @property
     def _cut(self) -> str:
@@ -139,6 +177,8 @@ class _WhatIfView:
         self.at.step = 100 if self.unit.value == _TOKENS else 1
 
     def _changed(self, change: Mapping[str, object]) -> None:
+        if self._painting:
+            return
         if change["owner"] == self.name and self._cut == "k" and self.unit.value == _TOKENS:
             # The cut in tokens is no number of chunks. This changes the cut, and comes here again.
             self.unit.value = _CHUNKS
@@ -150,11 +190,10 @@ class _WhatIfView:
         self._fit()
         try:
             self.panel.choose(self._metric, self._slice)
-            self.error.value, self.shown.value = "", fitted(self.panel.static_html)
-            self.panel.changed()
+            self.error.value = ""
         except InputError as error:
             self.error.value = str(Markup("<p>{}</p>").format(error))
-        self.progress.value = ""
+            self.progress.value = ""
 
     def _say(self, done: int, every: int) -> None:
         self.progress.value = f"scoring configuration {count(done + 1)} of {count(every)}"
@@ -199,4 +238,4 @@ def what_if(results: Results | str | Path, metric: str | Metric = "", within: st
     run = opened(results, "results")
     require(within, str, "within")
     (chosen,) = metrics_given(str(run.primary) if isinstance(metric, str) and not metric else metric)
-    return WhatIfPanel(run, chosen, within)
+    return WhatIfPanel(run.rescorer, Choice(metric=str(chosen), slice=within))

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import workbench as wb
+from workbench.api.widgets.choice import Choice
 from workbench.api.widgets.explorer.explorer import Explorer
 from workbench.api.widgets.explorer.model import ExplorerModel
 from workbench.core.schemas import SCHEMAS
@@ -74,7 +75,9 @@ def untidy(untidy: RunTables) -> RunTables:
     sources = {**run.sources, "questions": lambda _: one}
     for name in ("queries", "hits", "context", "causes", "judgements", "evidence", "query_details"):
         sources[name] = partial(of_questions, run.table(name), one)
-    return replace(run, sources=sources)
+    # Tables that count different questions are refused.
+    counted = run.metrics.assign(n=run.metrics["n"].clip(upper=1))
+    return replace(run, sources={**sources, "metrics": lambda _: counted})
 
 
 def of_questions(table: pd.DataFrame, questions: pd.DataFrame, _: RunTables) -> pd.DataFrame:
@@ -88,7 +91,8 @@ def made_explorer(run: RunTables, first: int = 0, second: int = 1) -> Explorer:
         raise AssertionError("nothing is asked")
 
     names = run.names
-    return Explorer(ExplorerModel(run), (names[first], names[min(second, len(names) - 1)]), nothing, {})
+    choice = Choice(metric=str(run.primary), first=names[first], second=names[min(second, len(names) - 1)])
+    return Explorer(ExplorerModel(run), choice, nothing, {})
 
 
 @pytest.fixture

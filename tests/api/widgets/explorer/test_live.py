@@ -123,8 +123,10 @@ def test_a_target_is_not_asked_and_named_code_does_not_run(results, tmp_path, mo
     (tmp_path / "ours.py").write_text(
         "from pathlib import Path\nPath(__file__).with_name('ran').touch()\ndef search(question, k): return []\n"
     )
-    experiment = dict(results.tables.manifest["experiment"]) | {"targets": [{"kind": "callable", "search": "ours:search", "name": "ours"}]}
-    tables = replace(results.tables, manifest={**results.tables.manifest, "experiment": experiment})
+    manifest = dict(results.tables.manifest)
+    manifest["experiment"] = manifest["experiment"] | {"targets": [{"kind": "callable", "search": "ours:search", "name": "ours"}]}
+    manifest["configurations"] = {**manifest["configurations"], "ours": {"target": {"kind": "callable", "search": "ours:search"}}}
+    tables = replace(results.tables, manifest=manifest)
     with pytest.raises(InputError, match="ours is a target, which is only asked by a sweep"):
         LiveSearch(tables, results.folder).ask("ours", "who pays", lambda _: None)
     assert importlib.util.find_spec("ours") is not None

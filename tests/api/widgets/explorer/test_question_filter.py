@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from workbench.api.widgets.explorer.model import QuestionFilter, causes_between, selection
+from workbench.api.widgets.explorer.model import ExplorerModel, QuestionFilter, causes_between
 
 FIRST = [1.0, 0.5, 0.0, np.nan] + [0.25] * 16
 SECOND = [0.5, 0.5, 0.5, 0.5] + [0.25] * 16
@@ -14,7 +14,7 @@ def valued(made):
 
 
 def chosen(run, **changes):
-    return selection(run, *run.names, QuestionFilter(**changes))
+    return ExplorerModel(run).selection(*run.names, QuestionFilter(**changes))
 
 
 def test_every_question_has_both_values_and_their_difference(valued):
@@ -55,7 +55,7 @@ def test_a_cause_keeps_the_questions_in_which_it_occurs_in_either(judged_run):
     assert {"refusal", "unused"} <= set(causes)
     for cause in causes:
         rows = judged_run.causes[judged_run.causes["cause"] == cause]
-        kept = selection(judged_run, first, second, QuestionFilter(cause=cause))
+        kept = ExplorerModel(judged_run).selection(first, second, QuestionFilter(cause=cause))
         assert set(kept["query_id"]) == set(rows["query_id"])
         assert all(cause in one or cause in other for one, other in zip(kept["first_causes"], kept["second_causes"], strict=True))
 

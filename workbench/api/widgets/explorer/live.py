@@ -1,20 +1,21 @@
 """Ask a configuration of a run a question that it has not answered yet, as its exported retriever would."""
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
 from workbench.api.pipeline import Hits, Index, Pipeline
+from workbench.api.scoring.rescore import source_beside
+from workbench.components.chunking.base import Chunker
+from workbench.components.embedding.base import Embedder
 from workbench.components.embedding.sentence_transformers import SentenceTransformerEmbedder
-from workbench.core.environment import find_upwards
 from workbench.core.errors import InputError
-from workbench.data.sources import Source
+from workbench.core.records import Dataset
 from workbench.measures.metrics.names import tokens
-from workbench.report.results.run_tables import MANIFEST, RunTables
+from workbench.report.results.run_tables import RunTables
 from workbench.runner.execution.local import check_code, context_of
-from workbench.runner.experiment.read import ExperimentSpec, experiment_of
+from workbench.runner.experiment.read import ExperimentSpec, experiment_of_run
 from workbench.runner.pipeline.configuration import PipelineConfiguration
 from workbench.runner.pipeline.context import RunContext
 
@@ -42,9 +43,19 @@ class LiveSearch:
         say(f"asking {configuration} …")
         return self._indexes[configuration].search(question)
 
+    @property
+    def dataset(self) -> Dataset:
+        """The dataset of the run. Raises WorkbenchError if it is missing or has changed."""
+        return self._context.dataset
+
     def documents(self) -> Mapping[str, str]:
         """Return the texts of the dataset's documents by id. Raises WorkbenchError if the dataset is missing or has changed."""
-        return {document.doc_id: document.text for document in self._context.dataset.documents}
+        return {document.doc_id: document.text for document in self.dataset.documents}
+
+    def chunking(self, configuration: str) -> tuple[Chunker, Embedder]:
+        """Return the chunker of a configuration and its embedder. Raises WorkbenchError if it is a target or may not be run."""
+        own = self._permitted(configuration)
+        return own.chunking, _embedder(own)
 
     @property
     def _outputs(self) -> Path:
@@ -52,9 +63,8 @@ class LiveSearch:
 
     @cached_property
     def _experiment(self) -> ExperimentSpec:
-        settings = json.loads(json.dumps(self.run.manifest["experiment"]))
-        experiment = experiment_of(settings, str(self.folder / MANIFEST))
-        return replace(experiment, dataset=_found(experiment.dataset, self._outputs))
+        experiment = experiment_of_run(self.run)
+        return replace(experiment, dataset=source_beside(experiment.dataset, self._outputs))
 
     @cached_property
     def _context(self) -> RunContext:
@@ -63,13 +73,16 @@ class LiveSearch:
             raise InputError(f"the documents of {context.dataset.name} have changed since the run", _AGAIN)
         return context
 
-    def _index(self, name: str) -> Index:
+    def _permitted(self, name: str) -> PipelineConfiguration:
         configuration = next((known for known in self._experiment.configurations if known.name == name), None)
         if configuration is None:
             raise InputError(f"the experiment of {self.folder} no longer describes {name}", _AGAIN)
         own = configuration.pipeline
         check_code(replace(self._experiment, configurations=(configuration,), judging=None, allow_code=self.allow_code))
-        context = self._context
+        return own
+
+    def _index(self, name: str) -> Index:
+        own, context = self._permitted(name), self._context
         if not context.workspace.store_root.is_dir():
             raise InputError(f"the run's store {context.workspace.store_root} does not exist", _AGAIN)
         return _pipeline(own, context).index(context.dataset, self._outputs)
@@ -81,16 +94,9 @@ def _pipeline(configuration: PipelineConfiguration, context: RunContext) -> Pipe
     retrieval = configuration.retrieval
     if cut.tokens is not None:
         retrieval = retrieval.model_copy(update={"deliver": tokens(cut.tokens)})
-    # Without vectors only the vocabulary of the embedder matters: sizes are counted in it.
-    embedding = configuration.embedding or SentenceTransformerEmbedder(model=configuration.chunking.model)
-    return Pipeline(configuration.chunking, embedding, retrieval, configuration.rerank, configuration.rewrite)
+    return Pipeline(configuration.chunking, _embedder(configuration), retrieval, configuration.rerank, configuration.rewrite)
 
 
-def _found(source: Source, outputs: Path) -> Source:
-    """Find a relative path of the dataset above the working directory, else above the outputs."""
-    path = getattr(source, "path", None)
-    if not path or Path(path).is_absolute():
-        return source
-    beside = (folder / path for folder in outputs.parents if (folder / path).exists())
-    place = find_upwards(path) or next(beside, None)
-    return source.model_copy(update={"path": str(place)}) if place else source
+def _embedder(configuration: PipelineConfiguration) -> Embedder:
+    """Return the embedder of a configuration. Without vectors only its vocabulary matters, in which sizes are counted."""
+    return configuration.embedding or SentenceTransformerEmbedder(model=configuration.chunking.model)

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
+from workbench.api.scoring.rescore import Rescorer, RunDataset
 from workbench.components.context.conditions import CONDITIONS
 from workbench.core.errors import InputError
 from workbench.core.memo import memoised
@@ -15,10 +16,12 @@ from workbench.core.records import Hit
 from workbench.core.text.formatting import meant
 from workbench.measures.attribution.causes import CAUSES
 from workbench.measures.metrics.coverage import Bools, Floats
+from workbench.measures.metrics.names import Metric
 from workbench.report.analysis.marked_answers import ShownAnswer, answers_in_conditions
 from workbench.report.analysis.passages import Excerpt, Piece, Stretch, disjoint, marked, passage_of
-from workbench.report.analysis.values import places, rewrites, slices
-from workbench.report.results.run_tables import RETRIEVED, RunTables, retrieved_values
+from workbench.report.analysis.setting_names import short_names
+from workbench.report.analysis.values import per_query, places, rewrites, slices
+from workbench.report.results.run_tables import RunTables
 from workbench.report.topics.run.configurations import ShownNeed, shown_need
 
 # A row of a table, and a stretch of a document.
@@ -79,6 +82,32 @@ class Side:
     live: bool = False
 
 
+Outcome = Literal["all", "won", "lost", "different"]
+# What each outcome means for the first configuration.
+OUTCOMES: dict[Outcome, str] = {
+    "all": "all questions",
+    "won": "won: the first is better",
+    "lost": "lost: the first is worse",
+    "different": "won or lost",
+}
+# Smaller differences are rounding.
+_LEAST = 1e-9
+
+
+@dataclass(frozen=True)
+class QuestionFilter:
+    """The questions that contain all `words`, have an `outcome` by a metric, are in a `slice`, and in which a `cause` occurs.
+
+    An empty `cause` is any or none, an empty `metric` the primary one.
+    """
+
+    words: str = ""
+    outcome: Outcome = "all"
+    slice: str = "all"
+    cause: str = ""
+    metric: str = ""
+
+
 @dataclass(frozen=True, eq=False)
 class ExplorerModel:
     """A finished run with at least one finished configuration. `documents` are texts loaded beside it, by id."""
@@ -106,6 +135,11 @@ class ExplorerModel:
         """All slices of the questions, `all` first."""
         return list(slices(self.run))
 
+    @cached_property
+    def rescorer(self) -> Rescorer:
+        """The stored rankings of the run, which give the values of metrics that its sweep did not compute."""
+        return Rescorer(self.run, self.run.folder, RunDataset(self.run))
+
     @property
     def conditions(self) -> list[str]:
         """The conditions of the run's answers, empty without answers."""
@@ -116,6 +150,10 @@ class ExplorerModel:
     def query_ids(self) -> list[str]:
         """The questions in the dataset's order."""
         return [str(query_id) for query_id in self.run.questions["query_id"]]
+
+    def title(self, configuration: str) -> str:
+        """Return the short name of a configuration, made of the settings that vary in the run."""
+        return short_names(self.run).get(configuration, configuration)
 
     def with_documents(self, documents: Mapping[str, str]) -> "ExplorerModel":
         """Return the model with the texts of documents."""
@@ -145,6 +183,18 @@ class ExplorerModel:
             (query_id for query_id, question in zip(self.query_ids, self.run.questions["text"], strict=True) if question == wanted), ""
         )
 
+    def place(self, configuration: str, query_id: str) -> tuple[str, int]:
+        """Return where to read about a question: its first evidence, else a relevant document, else the first hit of a configuration.
+
+        The document is empty if nothing was retrieved.
+        """
+        evidence, hits = _rows(self.run, "evidence", query_id), _rows(self.run, "hits", query_id, configuration)
+        judgements = _rows(self.run, "judgements", query_id)
+        for rows in (evidence, judgements[judgements["relevance"] > 0].assign(start=0), hits.sort_values("rank")):
+            if len(rows):
+                return str(rows["doc_id"].iloc[0]), int(rows["start"].iloc[0])
+        return "", 0
+
     def side(self, configuration: str, query_id: str, metric: str = "", condition: str = "") -> Side:
         """Return a configuration's side of a question of the run. `condition` chooses its answers, those of all conditions if empty."""
         run, question, measured = self.run, self.question(query_id), metric or str(self.run.primary)
@@ -155,7 +205,7 @@ class ExplorerModel:
             configuration,
             question,
             measured,
-            float(question_values(run, configuration, measured)[self._places[query_id]]),
+            float(self.values(configuration, measured)[self._places[query_id]]),
             list(dict.fromkeys(_rows(run, "causes", query_id, configuration)["cause"])),
             rewrites(run, configuration).get(query_id, []) if "rewrites" in run.sources else [],
             gold_documents(grades, hits),
@@ -186,6 +236,54 @@ class ExplorerModel:
         cut = _cut(stretches, kept, end) if delivered else []
         pieces = marked(text, start, end, [*stretches, *cut]) if text is not None else []
         return {**hit, "relevance": grades.get(doc_id), "kept": kept, "evident": bool(stretches), "pieces": pieces}
+
+    def values(self, configuration: str, metric: str) -> Floats:
+        """Return the value of each question by any metric of rankings, NaN without one. Shape (questions,)."""
+        if metric in self.run.measures:
+            return per_query(self.run, configuration, metric)
+        values, scored = np.full(len(self.query_ids), np.nan), self.rescorer.score(configuration, Metric.parse(metric))
+        if scored.rows is not None:
+            values[scored.rows["query"].to_numpy()] = scored.rows["value"].to_numpy(np.float64)
+        return values
+
+    def selection(self, first: str, second: str, chosen: QuestionFilter) -> pd.DataFrame:
+        """Tabulate the questions that pass the filter, with the values of both configurations and `difference`, the first minus the second."""
+        metric = chosen.metric or str(self.run.primary)
+        values = [self.values(name, metric) for name in (first, second)]
+        causes = [[", ".join(sorted(each)) for each in question_causes(self.run, name)] for name in (first, second)]
+        table = pd.DataFrame(
+            {
+                "query_id": self.run.questions["query_id"],
+                "question": self.run.questions["text"],
+                "first": values[0],
+                "second": values[1],
+                "difference": values[0] - values[1],
+                "first_causes": pd.Series(causes[0], dtype="str"),
+                "second_causes": pd.Series(causes[1], dtype="str"),
+            }
+        )
+        mask = self._passing(first, second, chosen) & self.outcomes(table, metric)[chosen.outcome]
+        table = table[mask].reset_index(drop=True)
+        table.attrs |= {"metric": metric, "first": first, "second": second}
+        return table
+
+    def outcomes(self, table: pd.DataFrame, metric: str) -> dict[Outcome, Bools]:
+        """Mark the rows of a selection that have each outcome. A question without a difference is neither won nor lost."""
+        measure = self.run.measures.get(metric) or Metric.parse(metric)
+        gain = table["difference"].to_numpy(np.float64) * (1 if measure.higher_is_better else -1)
+        won, lost = gain > _LEAST, gain < -_LEAST
+        return {"all": np.ones(len(gain), dtype=np.bool_), "won": won, "lost": lost, "different": won | lost}
+
+    def _passing(self, first: str, second: str, chosen: QuestionFilter) -> Bools:
+        """Which questions contain the words, are in the slice and have the cause. Shape (questions,)."""
+        words = chosen.words.casefold().split()
+        members = slices(self.run).get(chosen.slice)
+        mask: Bools = np.array([all(word in text for word in words) for text in _folded(self.run)], dtype=np.bool_)
+        mask &= self.rescorer.stored.members(chosen.slice) if members is None else members
+        if chosen.cause:
+            pairs = zip(question_causes(self.run, first), question_causes(self.run, second), strict=True)
+            mask &= np.array([chosen.cause in one | other for one, other in pairs], dtype=np.bool_)
+        return mask
 
     @cached_property
     def _places(self) -> Mapping[str, int]:
@@ -267,42 +365,6 @@ def _cut(stretches: Sequence[Stretch], kept: int, end: int) -> list[Stretch]:
     return [*cuts, (position, end, "cut")] if position < end else cuts
 
 
-Outcome = Literal["all", "won", "lost", "different"]
-# What each outcome means for the first configuration.
-OUTCOMES: dict[Outcome, str] = {
-    "all": "all questions",
-    "won": "won: the first is better",
-    "lost": "lost: the first is worse",
-    "different": "won or lost",
-}
-# Smaller differences are rounding.
-_LEAST = 1e-9
-
-
-@dataclass(frozen=True)
-class QuestionFilter:
-    """The questions that contain all `words`, have an `outcome` by a metric, are in a `slice`, and in which a `cause` occurs.
-
-    An empty `cause` is any or none, an empty `metric` the primary one.
-    """
-
-    words: str = ""
-    outcome: Outcome = "all"
-    slice: str = "all"
-    cause: str = ""
-    metric: str = ""
-
-
-@memoised(256)
-def question_values(run: RunTables, configuration: str, metric: str) -> Floats:
-    """The value of each question, NaN without one. Shape (questions,). Reads no other configuration."""
-    rows = run.of("queries", configuration)
-    table = retrieved_values(rows[(rows["metric"] == metric) & (rows["condition"] == RETRIEVED)])
-    values = np.full(len(run.questions), np.nan)
-    values[places(run, table["query_id"])] = table["value"].to_numpy(np.float64)
-    return values
-
-
 @memoised(64)
 def question_causes(run: RunTables, configuration: str) -> tuple[frozenset[str], ...]:
     """The causes of each question's misses and failed answers."""
@@ -318,47 +380,6 @@ def causes_between(run: RunTables, first: str, second: str) -> list[str]:
     present = frozenset[str]().union(*question_causes(run, first), *question_causes(run, second))
     known = [cause.name for cause in CAUSES]
     return sorted(present, key=lambda name: known.index(name) if name in known else len(known))
-
-
-def chosen_questions(run: RunTables, first: str, second: str, chosen: QuestionFilter) -> Bools:
-    """Which questions pass the filter. Shape (questions,)."""
-    words = chosen.words.casefold().split()
-    mask: Bools = np.array([all(word in text for word in words) for text in _folded(run)], dtype=np.bool_) & slices(run)[chosen.slice]
-    if chosen.cause:
-        pairs = zip(question_causes(run, first), question_causes(run, second), strict=True)
-        mask &= np.array([chosen.cause in one | other for one, other in pairs], dtype=np.bool_)
-    if chosen.outcome != "all":
-        gain = gains(run, first, second, chosen.metric or str(run.primary))
-        by_outcome = {"won": gain > _LEAST, "lost": gain < -_LEAST, "different": np.abs(gain) > _LEAST}
-        mask &= by_outcome[chosen.outcome]
-    return mask
-
-
-def gains(run: RunTables, first: str, second: str, metric: str) -> Floats:
-    """How much better the first configuration is, positive also for a metric that counts faults. Shape (questions,), NaN if unscored."""
-    difference = question_values(run, first, metric) - question_values(run, second, metric)
-    return difference if run.measures[metric].higher_is_better else -difference
-
-
-def selection(run: RunTables, first: str, second: str, chosen: QuestionFilter) -> pd.DataFrame:
-    """Tabulate the questions that pass the filter, with the values of both configurations and `difference`, the first minus the second."""
-    metric = chosen.metric or str(run.primary)
-    values = [question_values(run, name, metric) for name in (first, second)]
-    causes = [[", ".join(sorted(each)) for each in question_causes(run, name)] for name in (first, second)]
-    table = pd.DataFrame(
-        {
-            "query_id": run.questions["query_id"],
-            "question": run.questions["text"],
-            "first": values[0],
-            "second": values[1],
-            "difference": values[0] - values[1],
-            "first_causes": pd.Series(causes[0], dtype="str"),
-            "second_causes": pd.Series(causes[1], dtype="str"),
-        }
-    )
-    table = table[chosen_questions(run, first, second, chosen)].reset_index(drop=True)
-    table.attrs |= {"metric": metric, "first": first, "second": second}
-    return table
 
 
 @memoised(1)

@@ -10,22 +10,26 @@ from workbench.api.widgets.notebook_panel import fitted
 from workbench.core.text.display import excerpt
 from workbench.core.text.formatting import NONE, count, number, plural, signed
 from workbench.core.text.printable import printable_line
+from workbench.measures.attribution.causes import CAUSE_WORDS
 from workbench.report.analysis.marked_answers import ShownAnswer
 from workbench.report.analysis.passages import Piece
-from workbench.report.cells import text, words
+from workbench.report.cells import text
 from workbench.report.model import Block, Cell, Collapsible, Headline, Prose, Row, Table, Term, Terms
 from workbench.report.render.notebook import show
 from workbench.report.topics.answers.examples import claims_fold, context_fold, outcome_text
 
 _CUT_SHOWN = 30
 _MOST_DOCUMENTS = 12
+_LIVE_OPEN = 3
 _STATIC_RANKS = 10
+# Characters of a piece of evidence in a cell.
+_QUOTED = 160
 _UNSTORED = "The run does not store this text."
 
 
-def side_html(side: Side, position: str) -> str:
-    """Render one side. `position` is `First` or `Second`."""
-    return _spaced(show(*side_blocks(side, position))._repr_html_())
+def side_html(side: Side, position: str, name: str) -> str:
+    """Render one side. `position` is `First` or `Second`, `name` the short name of the configuration."""
+    return _spaced(show(*side_blocks(side, position, name))._repr_html_())
 
 
 def question_html(question: ExploredQuestion) -> str:
@@ -42,61 +46,72 @@ def failures_html(failures: Mapping[str, str]) -> str:
     return _spaced(show(Collapsible(f"{plural(len(failures), 'configuration')} failed and cannot be chosen", [terms]))._repr_html_())
 
 
-def side_blocks(side: Side, position: str) -> list[Block]:
-    """Build the blocks of one side: value, gold, ranking, answers."""
-    blocks: list[Block] = [Headline(f"{position}: {printable_line(side.configuration)}"), Prose(_summary(side))]
+def side_blocks(side: Side, position: str, name: str) -> list[Block]:
+    """Build the blocks of one side: ranking and answers."""
+    aside = printable_line(side.configuration)
+    blocks: list[Block] = [Headline(f"{position}: {printable_line(name)}", "" if aside == name else aside)]
+    if side.live:
+        blocks.append(Prose("Asked now, as the exported retriever would answer. Typed questions have no labels."))
     if side.searched:
         blocks.append(Prose(f"Searched instead: {' | '.join(side.searched)}"))
-    gold = [
-        *(Term(f"evidence {number}: {_evidence_line(each)}", "", pieces=each.need.pieces) for number, each in enumerate(side.evidence, 1)),
-        *_documents(side.documents),
-    ]
-    if gold:
-        blocks += [Prose("Where the labelled evidence and documents stand"), Terms(gold, label="delivered")]
     return [*blocks, *_ranking(side), *(block for answer in side.answers for block in _answer(answer))]
 
 
-def static_html(question: ExploredQuestion | None, sides: Sequence[Side]) -> str:
-    """Render the question and both sides as a table without controls, which also an untrusted notebook shows."""
+def both_html(sides: Sequence[Side], names: Sequence[str]) -> str:
+    """Render the values of both sides, and where each ranks the labelled evidence and documents. Empty for a typed question."""
+    return "" if sides[0].live else _spaced(show(_table("Evidence and documents on each side", names, _found_rows(sides)))._repr_html_())
+
+
+def static_html(question: ExploredQuestion | None, sides: Sequence[Side], names: Sequence[str]) -> str:
+    """Render the question and both sides as a table without controls, which also an untrusted notebook shows.
+
+    Its rows are what `both_html` has, the best chunks and the answers.
+    """
     if question is None:
         return show(Prose("No question passes the filters."))._repr_html_()
-    return question_html(question) + show(static_table(sides))._repr_html_()
-
-
-def static_table(sides: Sequence[Side]) -> Table:
-    """Tabulate value, gold, the best chunks and the answers of each side."""
-    metric = sides[0].metric
-    rows = [Row([Cell(metric), *(Cell(number(side.value)) for side in sides)])] if metric else []
-    rows += _static_rows("evidence", [[_evidence_line(each) for each in side.evidence] for side in sides])
-    rows += _static_rows("document", [[_document_line(each) for each in side.documents[:_MOST_DOCUMENTS]] for side in sides])
-    rows += _static_rows("rank", [[f"{_place(chunk)} · {_chunk_state(chunk)}" for chunk in side.chunks[:_STATIC_RANKS]] for side in sides])
+    rows = _found_rows(sides)
+    chunks = [[f"{_place(chunk)} · {_chunk_state(chunk)}" for chunk in side.chunks[:_STATIC_RANKS]] for side in sides]
     answers = [[f"{answer.variant}: {_said(answer)}" for answer in side.answers] for side in sides]
-    rows += _static_rows("answer", answers)
-    return Table("Both configurations", [words(""), *(text(printable_line(side.configuration)) for side in sides)], rows)
+    for name, columns in (("rank", chunks), ("answer", answers)):
+        rows += [(f"{name} {place}", cells) for place, cells in enumerate(zip_longest(*columns, fillvalue=NONE), 1)]
+    return question_html(question) + show(_table("Both configurations", names, rows))._repr_html_()
+
+
+def _table(caption: str, names: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]]) -> Table:
+    columns = [text(""), *(text(f"{position}: {printable_line(name)}") for position, name in zip(("First", "Second"), names, strict=True))]
+    return Table(caption, columns, [Row([Cell(name), *map(Cell, cells)]) for name, cells in rows])
+
+
+def _found_rows(sides: Sequence[Side]) -> list[tuple[str, Sequence[str]]]:
+    """Tabulate value, causes, and the state and rank of each labelled piece of evidence or document on each side."""
+    rows: list[tuple[str, Sequence[str]]] = []
+    if metric := sides[0].metric:
+        rows.append((metric, ["no value" if math.isnan(side.value) else number(side.value) for side in sides]))
+    if any(side.causes for side in sides):
+        rows.append(("why it misses", [", ".join(CAUSE_WORDS.get(cause, cause) for cause in side.causes) or NONE for side in sides]))
+    for place, found in enumerate(zip(*(side.evidence for side in sides), strict=True), 1):
+        rows.append((f"evidence {place}: {_quote(found[0])}", [f"{each.need.state} · {_ranks(each)}" for each in found]))
+    documents = [{document.doc_id: document for document in side.documents} for side in sides]
+    rows += [
+        (f"document {printable_line(doc_id)}", [_document_line(known[doc_id]) for known in documents])
+        for doc_id in [document.doc_id for document in sides[0].documents][:_MOST_DOCUMENTS]
+    ]
+    if (rest := len(documents[0]) - _MOST_DOCUMENTS) > 0:
+        rows.append((plural(rest, "more relevant document"), [NONE] * len(sides)))
+    return rows
+
+
+def _quote(found: EvidencePlace) -> str:
+    """Quote a piece of evidence, or name its place if the run does not store its text."""
+    need = found.need
+    quoted = "".join(piece.text for piece in need.pieces if piece.role in ("delivered", "missed"))
+    named = f"“{printable_line(excerpt(quoted, _QUOTED))}”" if quoted else f"{printable_line(need.doc_id)}:{need.start}-{need.end}"
+    return f"{named}, or {plural(need.others, 'alternative')}" if need.others else named
 
 
 def option_line(query_id: str, asked: str, difference: float) -> str:
     """Return a question as a line of a list."""
     return f"{signed(difference):>7}  {printable_line(query_id)}  {printable_line(excerpt(asked, 110))}"
-
-
-def _static_rows(name: str, columns: Sequence[Sequence[str]]) -> list[Row]:
-    rows = enumerate(zip_longest(*columns, fillvalue=NONE), 1)
-    return [Row([Cell(f"{name} {place}"), *(Cell(each) for each in row)]) for place, row in rows]
-
-
-def _summary(side: Side) -> str:
-    if side.live:
-        return f"Asked now, as the exported retriever would answer: {plural(len(side.chunks), 'passage')}. Typed questions have no labels."
-    causes = f" Causes: {', '.join(side.causes)}." if side.causes else ""
-    value = "no value" if math.isnan(side.value) else number(side.value)
-    return f"{side.metric}: {value}.{causes}"
-
-
-def _evidence_line(found: EvidencePlace) -> str:
-    need = found.need
-    others = f", or {plural(need.others, 'alternative')}" if need.others else ""
-    return f"{need.state} · {_ranks(found)} · {printable_line(need.doc_id)}:{need.start}-{need.end}{others}"
 
 
 def _ranks(found: EvidencePlace) -> str:
@@ -108,39 +123,35 @@ def _ranks(found: EvidencePlace) -> str:
     return f"a part of it at rank {found.rank}, {whole}"
 
 
-def _documents(documents: Sequence[GoldDocument]) -> list[Term]:
-    shown = [Term(_document_line(document), "") for document in documents[:_MOST_DOCUMENTS]]
-    rest = len(documents) - len(shown)
-    return [*shown, Term("", f"{plural(rest, 'more relevant document')}")] if rest else shown
-
-
 def _document_line(document: GoldDocument) -> str:
     if not document.rank:
-        return f"{printable_line(document.doc_id)} · not retrieved"
+        return "not retrieved"
     state = "delivered" if document.delivered else f"cut: {document.cut_reason}"
     grade = f" · grade {document.relevance}" if document.relevance > 1 else ""
-    return f"{printable_line(document.doc_id)} · document {document.place}, first chunk at rank {document.rank} · {state}{grade}"
+    return f"document {document.place}, first chunk at rank {document.rank} · {state}{grade}"
 
 
 def _ranking(side: Side) -> list[Block]:
+    """List the chunks by rank, open where they contain evidence; those of a typed question, which has none, open from the top."""
     delivered = [chunk for chunk in side.chunks if chunk["delivered"]]
     cut = [chunk for chunk in side.chunks if not chunk["delivered"]]
     blocks: list[Block] = [Prose(f"Delivered, by rank: {plural(len(delivered), 'chunk')}" if delivered else "Nothing was delivered.")]
-    blocks += [Terms([_chunk(chunk) for chunk in delivered], label="evidence")] if delivered else []
+    blocks += [_chunk(chunk, opened=chunk["evident"] or (side.live and place < _LIVE_OPEN)) for place, chunk in enumerate(delivered)]
     if cut:
         shown = [chunk for place, chunk in enumerate(cut) if place < _CUT_SHOWN or chunk["evident"]]
-        rest = [Term("", f"{count(len(cut) - len(shown))} more without evidence")] if len(shown) < len(cut) else []
+        rest = [Prose(f"{count(len(cut) - len(shown))} more without evidence")] if len(shown) < len(cut) else []
         reasons = ", ".join(dict.fromkeys(chunk["cut_reason"] for chunk in cut))
         evident = sum(chunk["evident"] for chunk in cut)
         note = f"{reasons}{f'; {evident} with evidence' if evident else ''}"
-        blocks.append(
-            Collapsible(f"Cut from the context: {plural(len(cut), 'chunk')}", [Terms([*map(_chunk, shown), *rest], label="evidence")], note)
-        )
+        chunks = [_chunk(chunk, opened=chunk["evident"]) for chunk in shown]
+        blocks.append(Collapsible(f"Cut from the context: {plural(len(cut), 'chunk')}", [*chunks, *rest], note))
     return blocks
 
 
-def _chunk(chunk: HitRow) -> Term:
-    return Term(f"{chunk['rank']}. {_place(chunk)}", _chunk_state(chunk), pieces=chunk["pieces"] or [Piece(_UNSTORED)])
+def _chunk(chunk: HitRow, *, opened: bool) -> Collapsible:
+    term = Term(f"characters {count(chunk['start'])} to {count(chunk['end'])}", "", pieces=chunk["pieces"] or [Piece(_UNSTORED)])
+    title = f"{chunk['rank']}. {printable_line(chunk['doc_id'])}"
+    return Collapsible(title, [Terms([term], label="evidence")], _chunk_state(chunk), opened=bool(opened))
 
 
 def _place(chunk: HitRow) -> str:
