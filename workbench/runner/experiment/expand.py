@@ -2,23 +2,22 @@
 
 import itertools
 import math
-import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any
 
-from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from workbench.components.context.context_packing import ContextPacking
 from workbench.components.embedding.registry import EMBEDDERS
 from workbench.components.registry import CHUNKERS, GENERATORS, RERANKERS, RETRIEVERS, REWRITERS
 from workbench.core.component import Component
 from workbench.core.fingerprint import fingerprint
-from workbench.core.text.formatting import meant, name_fault
+from workbench.core.text.formatting import listed, meant, name_fault
 from workbench.llm.registry import provider_of
 from workbench.runner.experiment.components import Settings, component, is_mapping, unknown, usable
+from workbench.runner.experiment.names import OMITTED, name_of
 from workbench.runner.pipeline.configuration import PipelineConfiguration
 from workbench.systems.base import LONGEST_NAME, TargetName
 
@@ -67,7 +66,7 @@ def configurations_of(settings: Settings, faults: list[str]) -> tuple[PipelineCo
         product = _product(pipeline, sweep, answered, "pipeline", faults)
         configurations, names = [*product, *configurations], [*([""] * len(product)), *names]
     faults += dict.fromkeys(configuration.fault for configuration in configurations if configuration.fault)
-    made = named(configurations, faults, names)
+    made = named(configurations, faults, names, answered)
     return _without_excluded(settings, made, faults) if "exclude" in settings and len(faults) == before else made
 
 
@@ -166,8 +165,7 @@ def _without_excluded(
         return configurations
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in names):
-            hint = "; a configuration without a name of its own can change these names" if settings.get("configurations") else ""
-            faults.append(f"exclude {pattern!r} is the name of no configuration{meant(pattern, names)}; they are {', '.join(names)}{hint}")
+            faults.append(f"exclude {pattern!r} is the name of no configuration{meant(pattern, names)}; they are {', '.join(names)}")
     left = tuple(each for each in configurations if not any(fnmatchcase(each.name, pattern) for pattern in patterns))
     if not left:
         faults.append(f"exclude leaves none of the {len(names)} configurations; remove a pattern")
@@ -277,114 +275,51 @@ def _check_default(stage: str, default: Any, faults: list[str]) -> None:
             component(stage, {"kind": _usual(stage)["kind"]} | without, STAGES[stage], faults, partial=True)
 
 
-# Values that names omit.
-_USUAL = (
-    ("kind", "dense"),
-    ("kind", "sentence-transformers"),
-    ("search", "exact"),
-    ("backend", "auto"),
-    ("pooling", "standard"),
-    ("fusion", "rrf"),
-    ("neighbours", 0),
-    ("kind", "packed"),
-    ("kind", "extractive"),
-    ("order", "rank"),
-)
-# Fields whose values appear without the field's name.
-_PLAIN = ("kind", "model", "search", "backend", "pooling", "fusion", "order", "provider", "prompt")
-# Fields that are named in another way, or set by the experiment.
-_OF_CHUNKERS = {"model", "enrich", "tokens"}
-_LONGEST = 100
-# Files are named after configurations, the longest `.NAME.failed.ipynb.PROCESS.tmp`, and file systems allow 255 bytes.
-_BYTES = 255 - len("..failed.ipynb.4194304.tmp")
-# Characters that no file name can have.
-_NOT_IN_FILES = re.compile(r"[\x00-\x1f\x7f/\\]")
+def named(
+    configurations: Sequence[PipelineConfiguration], faults: list[str], own: Sequence[str] = (), answered: bool = False
+) -> tuple[PipelineConfiguration, ...]:
+    """Give configurations their names. Two that have one name are a fault, as are two with the same settings.
 
-
-def named(configurations: Sequence[PipelineConfiguration], faults: list[str], own: Sequence[str] = ()) -> tuple[PipelineConfiguration, ...]:
-    """Give configurations unique names that can be names of files. A repeated configuration is a fault.
-
-    `own` are names that a person gave, empty for those that are named by their settings.
+    `own` are names that a person gave, empty for those that are named by their settings. `answered`: whether the experiment asks for answers.
     """
     own = own or [""] * len(configurations)
-    made = iter(_made_names([configuration for configuration, name in zip(configurations, own, strict=True) if not name]))
-    names = [name or next(made) for name in own]
-    # Some file systems do not distinguish capitals.
-    for name, times in Counter(name.casefold() for name in names).items():
-        if times > 1 and name in own:
-            faults.append(f"{times} configurations have the name {name!r}; give another one")
-        elif times > 1:
-            faults.append(f"configuration {name!r} occurs {times} times; remove the repetitions")
+    names = [name or name_of(configuration, answered) for configuration, name in zip(configurations, own, strict=True)]
+    alike: dict[str, list[int]] = {}
+    for place, name in enumerate(names):
+        # Some file systems do not distinguish capitals.
+        alike.setdefault(name.casefold(), []).append(place)
+    for first, *others in (places for places in alike.values() if len(places) > 1):
+        if any(own[place] for place in (first, *others)):
+            faults.append(f"{len(others) + 1} configurations have the name {names[first]!r}; give another one")
+        else:
+            faults.append(_repeated(names[first], [configurations[place] for place in (first, *others)]))
     if any(own):
         seen: dict[str, str] = {}
         for name, configuration in zip(names, configurations, strict=True):
             settings = {stage: component.model_dump(mode="json") for stage, component in configuration.components.items()}
-            if (first := seen.setdefault(fingerprint(settings), name)) != name:
-                faults.append(f"configurations {first!r} and {name!r} have the same settings; remove one of them")
+            if (first_name := seen.setdefault(fingerprint(settings), name)) != name:
+                faults.append(f"configurations {first_name!r} and {name!r} have the same settings; remove one of them")
     return tuple(replace(configuration, name=name) for configuration, name in zip(configurations, names, strict=True))
 
 
-def _made_names(configurations: Sequence[PipelineConfiguration]) -> list[str]:
-    """Return a name for each configuration, of its chunking and of the settings in which it differs from others."""
-    fields = [_fields(configuration) for configuration in configurations]
-    stages = list(dict.fromkeys(owner for values in fields for owner, _ in values))
-    keys = sorted(dict.fromkeys(itertools.chain(*fields)), key=lambda key: stages.index(key[0]))
-    texts = {key: _texts(key, [values[key] for values in fields if key in values]) for key in keys}
-    names = []
-    for configuration, values in zip(configurations, fields, strict=True):
-        parts = [spelling[fingerprint(values[key])] for key, spelling in texts.items() if len(spelling) > 1 and key in values]
-        names.append("-".join([configuration.name, *filter(None, parts)]))
-    same_file = Counter(name.casefold() for name in set(names))
-    return [_file_name(name, same_file[name.casefold()] > 1) for name in names]
+def _repeated(name: str, configurations: Sequence[PipelineConfiguration]) -> str:
+    """Return the fault of configurations that have one name: they are the same, or names omit or shorten what differs."""
+    number = len(configurations)
+    differing = list(dict.fromkeys(itertools.chain.from_iterable(_differing(configurations[0], each) for each in configurations[1:])))
+    if not differing:
+        return f"configuration {name!r} occurs {number} times; remove the repetitions"
+    omitted = all(setting.rpartition(".")[2] in OMITTED for setting in differing)
+    why = f"names do not say {listed(differing)}" if omitted else f"their values of {listed(differing)} look alike in it"
+    fix = f"give them names under configurations, such as {{name: mine, {differing[0].partition('.')[0]}: {{…}}}}"
+    return f"{number} configurations have the name {name!r}, since {why}; {fix}"
 
 
-def _file_name(name: str, ambiguous: bool) -> str:
-    """Return a name if it can name files. Otherwise replace invalid characters, cut it, and append a hash of the full name."""
-    plain = _NOT_IN_FILES.sub("_", name)
-    if plain == name and not ambiguous and len(name.encode()) <= _BYTES:
-        return name
-    ending = f"-{fingerprint(name)[:8]}"
-    return plain.encode()[: _BYTES - len(ending)].decode("utf-8", "ignore") + ending
-
-
-def _fields(configuration: PipelineConfiguration) -> dict[tuple[str, str], JsonValue]:
-    """Return every value that a name can include, by owner and field. A chunker's fields count only among chunkings of the same name."""
-    chunking = configuration.chunking
-    fields: dict[tuple[str, str], JsonValue] = {("", "enrich"): chunking.enrich, ("", "tokens"): chunking.tokens}
-    own = chunking.model_dump(mode="json", exclude=_OF_CHUNKERS)
-    fields |= {(f"chunking {configuration.name}", field): value for field, value in own.items()}
-    for stage, part in configuration.components.items():
-        if stage != "chunking":
-            fields |= {(stage, field): value for field, value in part.model_dump(mode="json").items()}
-    # A stage that a configuration leaves out differs from any kind.
-    for stage in ("rewrite", "rerank", "answering"):
-        fields.setdefault((stage, "kind"), None)
-    return fields
-
-
-def _texts(key: tuple[str, str], values: Iterable[JsonValue]) -> Mapping[str, str]:
-    """Return the text of each value of a field by its fingerprint, in the shortest spelling that distinguishes the values."""
-    distinct = {fingerprint(value): value for value in values}
-    ways: tuple[Callable[[JsonValue], str], ...] = (_tail, str, lambda value: f"{_tail(value)[: _LONGEST // 2]}_{fingerprint(value)[:6]}")
-    for way in ways:
-        texts = {identity: _text(key, value, way) for identity, value in distinct.items()}
-        if len(set(texts.values())) == len(texts) and max(map(len, texts.values())) <= _LONGEST:
-            break
-    return texts
-
-
-def _tail(value: JsonValue) -> str:
-    """Format a value as text, keeping only the last part of a path or of a model's name, and the names of components by name."""
-    if isinstance(value, Mapping) and all(isinstance(part, Mapping) for part in value.values()):
-        return " ".join(value)
-    return str(value).rsplit("/", 1)[-1]
-
-
-def _text(key: tuple[str, str], value: JsonValue, way: Callable[[JsonValue], str]) -> str:
-    owner, field = key
-    if not owner:
-        return {"enrich": "enriched" if value else "", "tokens": "" if value == "model" else str(value)}[field]
-    if value in (None, {}) or (field, value) in _USUAL:
-        return ""
-    text = re.sub(r"[^a-z0-9.]+", "_", way(value).lower()).strip("_")
-    return text if field in _PLAIN else f"{field}{text}"
+def _differing(a: PipelineConfiguration, b: PipelineConfiguration) -> list[str]:
+    """Return the settings that differ, such as `answering.prompt`."""
+    ours, theirs = a.components, b.components
+    return [
+        f"{stage}.{field}"
+        for stage in dict.fromkeys((*ours, *theirs))
+        for field in dict.fromkeys(field for each in (ours, theirs) if stage in each for field in type(each[stage]).model_fields)
+        if getattr(ours.get(stage), field, None) != getattr(theirs.get(stage), field, None)
+    ]

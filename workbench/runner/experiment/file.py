@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 from workbench.components.context.conditions import CONDITIONS, RETRIEVED, conditions_fault
 from workbench.core.component import Component
 from workbench.core.errors import InputError
-from workbench.core.text.formatting import meant, name_fault, nearest_word
+from workbench.core.text.formatting import meant, name_fault, name_pattern, nearest_word
 from workbench.data.sources import SOURCES, Source
 from workbench.gate.rules import GateSettings
 from workbench.llm.session import CallLimits
@@ -25,7 +25,7 @@ MOST_REPEATS, MOST_CROSSED = 100, 4
 _LONGEST_NAME = 64
 # Files of an outputs folder, beside the folders of experiments.
 _HISTORY = r"history(_scores)?\..*"
-_PLAIN_NAME = rf"[a-z0-9][a-z0-9._-]{{0,{_LONGEST_NAME - 1}}}"
+_PLAIN_NAME = name_pattern(_LONGEST_NAME)
 # The type of the error of a value that names its own faults.
 _OWN = "experiment_key"
 # What a value of another type is, and what to write.

@@ -8,6 +8,7 @@ from pydantic import BaseModel
 from workbench.components.judging.base import Judge
 from workbench.components.judging.settings import EndToEndThresholds, Judging
 from workbench.components.registry import JUDGES, SPLITTERS
+from workbench.core.environment import missing_package
 from workbench.core.records import Variant
 from workbench.core.text.formatting import meant
 from workbench.measures.metrics.definition import CONTRADICTIONS, VERDICTS
@@ -40,7 +41,7 @@ _TASKS = {
 
 def judging_in(given: Any, variants: Sequence[Variant], faults: list[str]) -> Judging | None:
     """Read the key `judging` of an experiment with answers, or add its faults. Judges that it does not name are those of the package."""
-    if given in ("none", None):
+    if given in ("none", None) or (not given and unjudged_by_default()):
         return None
     if not is_mapping(given):
         faults.append(f"judging is {given!r}, not a mapping; write for example judging: {{support: {{kind: overlap}}}}")
@@ -54,10 +55,16 @@ def judging_in(given: Any, variants: Sequence[Variant], faults: list[str]) -> Ju
     return Judging(**parts, conditions=conditions, thresholds=thresholds) if len(faults) == before and thresholds else None
 
 
+def unjudged_by_default() -> tuple[str, str] | None:
+    """Return the package that the usual judge and `answer_similarity` need and that is not installed, and the command that installs it. None if all are."""
+    return missing_package("torch", "sentence_transformers", "bm25s", "Stemmer")
+
+
 def usual_answer_metrics(judging: Judging | None) -> list[str]:
     """Return the metrics of answers that an experiment with these judges computes if it names none."""
     verdicts = judging is not None and judging.support.gives_verdicts
-    usual = [definition for definition in METRICS.builtin.values() if definition.usual]
+    absent = unjudged_by_default()
+    usual = [each for each in METRICS.builtin.values() if each.usual and not (absent and each.compares == "meaning")]
     return [each.name for each in usual if not each.judged or (judging and (verdicts or VERDICTS not in each.requires))]
 
 

@@ -9,6 +9,7 @@ import yaml
 
 from workbench.components.context.conditions import variants_of
 from workbench.components.judging.settings import Judging, prompted
+from workbench.core.environment import of_extra, require_installed
 from workbench.core.errors import ExperimentError, InputError
 from workbench.core.records import Dataset, Variant
 from workbench.core.text.formatting import listed, meant, plural
@@ -18,19 +19,23 @@ from workbench.llm.session import CallLimits
 from workbench.measures.metrics.names import Metric
 from workbench.measures.statistics.pairs import SMALLEST_DIFFERENCE
 from workbench.measures.statistics.screening import Screening
+from workbench.report.results.run_tables import MANIFEST, RunTables
 from workbench.runner.experiment.components import Settings, is_mapping, unusable, written
 from workbench.runner.experiment.expand import as_list, configurations_of
 from workbench.runner.experiment.file import KEYS, ExperimentKeys
 from workbench.runner.experiment.judging_keys import judging_in, unjudged, usual_answer_metrics
 from workbench.runner.experiment.yaml_file import plain_value, read_yaml
-from workbench.runner.pipeline.configuration import Configuration, PipelineConfiguration, TargetConfiguration
+from workbench.runner.pipeline.configuration import Configuration, PipelineConfiguration, TargetConfiguration, recorded_settings
 
 DEFAULT_METRICS = ("span_recall@2000t", "span_precision@2000t", "recall@5", "precision@5", "mrr@10", "ndcg@10")
 
 
 @dataclass(frozen=True)
 class ExperimentSpec:
-    """Configurations to compare, their dataset and metrics. `primary` defaults by the data; `screening` has configurations set aside."""
+    """Configurations to compare, their dataset and metrics. `primary` defaults by the data; `screening` has configurations set aside.
+
+    `arguments` are the file and the changes that a command named, by which a report can say how to sweep again. Empty for one made in Python.
+    """
 
     name: str
     dataset: Source
@@ -50,6 +55,7 @@ class ExperimentSpec:
     gate: GateSettings | None = None
     # Set by a person, on the command line or in Python, and never by a key of the file.
     allow_code: bool = False
+    arguments: tuple[str, ...] = ()
     # The dataset, if it is loaded already.
     loaded: Dataset | None = None
 
@@ -77,7 +83,8 @@ def read_experiment(path: Path, overrides: Sequence[str] = (), allow_code: bool 
     """
     settings = read_yaml(path, tuple(KEYS))
     faults = apply_overrides(settings, overrides)
-    return replace(experiment_of(settings, str(path), faults), allow_code=allow_code)
+    arguments = (str(path), *(part for each in overrides for part in ("--set", each)))
+    return replace(experiment_of(settings, str(path), faults), allow_code=allow_code, arguments=arguments)
 
 
 def experiment_of(settings: Settings, where: str, known: Sequence[str] = (), made: Mapping[str, Any] | None = None) -> ExperimentSpec:
@@ -92,7 +99,11 @@ def experiment_of(settings: Settings, where: str, known: Sequence[str] = (), mad
     faults = [*known, *(line for lines in faulty.values() for line in lines)]
     before = len(faults)
     own = any(key in settings for key in ("pipeline", "sweep", "configurations"))
-    pipelines = configurations_of(settings, faults) if own or not settings.get("targets") else ()
+    piped = own or not settings.get("targets")
+    if piped:
+        # Every pipeline counts tokens and ranks chunks. One line, where each component would have one.
+        require_installed("a pipeline", *of_extra("sweep"))
+    pipelines = configurations_of(settings, faults) if piped else ()
     configurations: tuple[Configuration, ...] = (*pipelines, *map(TargetConfiguration.of, file.targets))
     faults += _repeated_names(configurations)
     whole = len(faults) == before and "targets" not in faulty
@@ -104,6 +115,7 @@ def experiment_of(settings: Settings, where: str, known: Sequence[str] = (), mad
     usual = [*DEFAULT_METRICS, *(usual_answer_metrics(judging) if answered else ())]
     named = file.metrics if "metrics" in settings else tuple(map(Metric.parse, usual))
     metrics = tuple(dict.fromkeys([*([file.primary] if file.primary else []), *named]))
+    _require_embedder(metrics)
     # A faulty generator is no missing one.
     if whole and not answered:
         faults += [f"metric {metric} is of answers, and nothing is answered; add answering" for metric in metrics if metric.of_answers]
@@ -137,6 +149,26 @@ def experiment_of(settings: Settings, where: str, known: Sequence[str] = (), mad
     )
 
 
+def experiment_of_run(run: RunTables) -> ExperimentSpec:
+    """Return the experiment of a finished run, whose configurations have the names that the run gave them.
+
+    Raises InputError if it compared systems that are known only in Python, and ExperimentError if this version cannot read it.
+    """
+    settings = dict(run.manifest["experiment"])
+    if settings["dataset"]["kind"] == "python":
+        raise InputError(f"{run.folder} compares systems that are known only in Python", "sweep an experiment file")
+    # They name configurations, perhaps as an older version did.
+    selecting = {key: settings.pop(key) for key in ("baseline", "exclude") if key in settings}
+    experiment = experiment_of(settings, str(run.folder / MANIFEST))
+    named = [
+        replace(each, name=run.name_of(recorded_settings(each), each.name)) if isinstance(each, PipelineConfiguration) else each
+        for each in experiment.configurations
+    ]
+    kept = tuple(each for each in named if each.targets or each.name in run.configurations_settings)
+    arguments = tuple(map(str, run.manifest.get("arguments", ())))
+    return replace(experiment, configurations=kept, baseline=run.baseline, settings=settings | selecting, arguments=arguments)
+
+
 def _repeated_names(configurations: Sequence[Configuration]) -> list[str]:
     """Return the faults of targets with the name of another configuration. Some file systems do not distinguish capitals."""
     seen, faults = set[str](), []
@@ -166,6 +198,13 @@ def _beyond_target(metrics: Sequence[Metric], configurations: Sequence[Configura
         for metric in metrics
         if metric.k is not None and not metric.of_answers and metric.k > target.k
     ]
+
+
+def _require_embedder(metrics: Sequence[Metric]) -> None:
+    """Raise ModelError if a metric embeds texts and the packages for that are missing."""
+    for metric in metrics:
+        if metric.definition.compares == "meaning":
+            require_installed(f"metric {metric}", "torch", "sentence_transformers")
 
 
 def _unpriced(limits: CallLimits, configurations: Sequence[Configuration], judging: Judging | None) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any, cast
 import yaml
 
 from workbench.core.errors import InputError
-from workbench.core.files import decoded
+from workbench.core.files import decoded, in_order
 from workbench.data.files import missing
 from workbench.runner.experiment.components import DEEPEST, Settings, is_mapping
 
@@ -68,6 +68,13 @@ def read_yaml(path: Path, keys: tuple[str, ...], kind: str = "experiment", examp
     what, _, fix = fault.partition("; ")
     if fault:
         raise InputError(f"{path}{what}", fix)
+    return yaml_mapping(path, text, keys)
+
+
+def yaml_mapping(path: Path, text: str, keys: tuple[str, ...]) -> Settings:
+    """Return the mapping in the text of a file. Raises InputError if it is no YAML or no mapping, of which `keys` are named."""
+    if len(text) > _LARGEST:
+        raise InputError(f"{path} has {len(text)} characters", f"such a file has at most {_LARGEST}")
     settings = _parsed(path, text)
     if not is_mapping(settings):
         what = "is empty" if settings is None else "is not a mapping of keys to values"
@@ -86,7 +93,7 @@ def _file(path: Path, kind: str, example: str) -> Path:
     """Return the path of a file if it is a small regular file, or raise InputError."""
     if path.is_dir():
         # Not the JSON files of a run's outputs.
-        inside = sorted(file for file in path.iterdir() if file.suffix in _SUFFIXES[:2])
+        inside = in_order(file for file in path.iterdir() if file.suffix in _SUFFIXES[:2])
         raise InputError(f"the {kind} {path} is a folder", f"give a YAML file, such as {inside[0]}" if inside else example)
     if path.exists() and not path.is_file():
         raise InputError(f"the {kind} {path} is not a regular file", example)
