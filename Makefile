@@ -5,7 +5,7 @@ INSTALLED := .venv/.installed
 # uv compiles no module on installation. Let Python keep the modules that it compiles: every command would compile them again, for seconds.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help quickstart test slow check lint pages types bench soak mutate browser docs picture wheel clean
+.PHONY: help quickstart test slow check lint pages types bench soak mutate browser docs picture recording site wheel release clean
 
 help:
 	@echo "make quickstart  install into .venv and run experiments/quickstart.yaml; leaves outputs/quickstart/report.html"
@@ -16,9 +16,12 @@ help:
 	@echo "make soak        run the long tests: kill and resume, simulations, injected faults, the wheel in an empty environment (needs a package index); continues if it was stopped"
 	@echo "make mutate      change the code of metrics, statistics, packing, gates, judges' replies and labelling in thousands of ways, and list the changes that no test notices"
 	@echo "make browser     run the tests that need Chromium (apt-get install chromium fonts-dejavu-core npm)"
-	@echo "make docs        regenerate docs/reference/, the chart in docs/architecture.md, and the tables in docs/attribution.md (minutes)"
-	@echo "make picture     photograph the quickstart's report for the README, and every notebook in JupyterLab into outputs/pictures/ (needs Chromium)"
-	@echo "make wheel       build the source distribution and the wheel into dist/"
+	@echo "make docs        regenerate docs/reference/, llms.txt, the chart in docs/architecture.md, and the tables in docs/attribution.md (minutes)"
+	@echo "make picture     make the pictures of the docs from the quickstart, and photograph every notebook into outputs/pictures/ (needs Chromium)"
+	@echo "make recording   record the quickstart's run for workbench demo"
+	@echo "make site        build the documentation as a site with a search into build/site"
+	@echo "make wheel       build the source distribution and the wheel into dist/, and check both"
+	@echo "make release     check that the commit is a release, build it, and upload it to the package index"
 
 $(INSTALLED): pyproject.toml install.py
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or later is needed: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)"; exit 2; }
@@ -51,6 +54,7 @@ lint: $(INSTALLED)
 pages: $(INSTALLED)
 	$(BIN)/python docs/reference.py --check
 	$(BIN)/python docs/house.py --check
+	$(BIN)/python docs/llms.py --check
 
 types: $(INSTALLED)
 	$(BIN)/mypy
@@ -84,29 +88,46 @@ $(AXE): | $(INSTALLED)
 	mkdir -p .venv/axe
 	cd .venv/axe && npm pack --silent axe-core@4.14.1 && tar xzf axe-core-4.14.1.tgz package/axe.min.js
 
+# Only these files: to collect all tests takes longer than some of them.
+BROWSER := $(shell grep -rl 'mark\.browser' tests --include='test_*.py')
 browser: $(INSTALLED) $(AXE)
 	@command -v chromium >/dev/null || { echo "Chromium is needed: apt-get install chromium fonts-dejavu-core"; exit 2; }
 	$(BIN)/pip install --quiet -e '.[browser]'
-	$(BIN)/pytest -m browser
+	$(BIN)/pytest -m browser --durations 10 $(BROWSER)
 
 docs: $(INSTALLED)
 	$(BIN)/python docs/reference.py
 	$(BIN)/python docs/house.py
+	$(BIN)/python docs/llms.py
 	$(BIN)/python docs/attribution.py
 
-PICTURE := docs/images/report.png
-CHROMIUM := chromium --headless --no-sandbox --disable-gpu --disable-background-networking --hide-scrollbars --log-level=3
 picture: quickstart $(AXE)
 	@command -v chromium >/dev/null || { echo "Chromium is needed: apt-get install chromium fonts-dejavu-core"; exit 2; }
-	mkdir -p $(dir $(PICTURE))
-	profile=$$(mktemp -d) && timeout 120 $(CHROMIUM) --user-data-dir=$$profile --window-size=1240,1345 \
-		--screenshot=$(PICTURE) file://$(CURDIR)/outputs/quickstart/report.html && rm -rf $$profile
-	$(BIN)/python -c 'from PIL import Image; Image.open("$(PICTURE)").convert("RGB").quantize(64).save("$(PICTURE)", optimize=True)'
 	$(BIN)/pip install --quiet -e '.[browser]'
+	$(BIN)/python -m docs.pictures
 	WORKBENCH_SCREENSHOTS=$(CURDIR)/outputs/pictures $(BIN)/pytest -m browser tests/notebooks/test_run_all.py
 
+# What `workbench demo` shows: the quickstart of this commit.
+recording: quickstart
+	$(BIN)/python -m benchmarks.recording outputs/quickstart
+
+site: $(INSTALLED)
+	$(BIN)/python docs/site.py
+
 wheel: $(INSTALLED)
+	rm -rf dist
 	$(BIN)/python -m build --no-isolation
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/check-wheel-contents dist/*.whl
+
+# The version of pyproject.toml has a dated section in CHANGELOG.md, a tag at this commit, and no file that is not committed.
+VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
+release:
+	@test -z "$$(git status --porcelain)" || { echo "There are changes that are not committed."; exit 2; }
+	@grep -qE '^## $(VERSION), [0-9]{4}-[0-9]{2}-[0-9]{2}$$' CHANGELOG.md || { echo "CHANGELOG.md has no section \"$(VERSION), YYYY-MM-DD\"."; exit 2; }
+	@test "$$(git tag --points-at HEAD)" = "v$(VERSION)" || { echo "The commit has no tag v$(VERSION): git tag v$(VERSION)"; exit 2; }
+	$(MAKE) wheel
+	$(BIN)/twine upload dist/*
 
 clean:
 	rm -rf outputs/*/ outputs/.store outputs/.indexes

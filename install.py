@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 # Torch comes first, pinned: a plain requirement would select the build with gigabytes of CUDA.
-STEPS = (["torch==2.13.0"], ["-e", ".[lab,fast,cl100k,chunkers,cluster,documents,dev]"])
+STEPS = (["torch==2.13.0"], ["-e", ".[all,dev]"])
 VARIABLES = {
     "index-url": "UV_DEFAULT_INDEX",
     "extra-index-url": "UV_INDEX",

@@ -52,7 +52,7 @@ questions = [timed(lambda: question(query_id))[1] for query_id in ids[1:101]]
 first = [timed(lambda: configuration(name))[1] for name in names[2:]]
 again = [timed(lambda: configuration(name))[1] for name in names]
 filters = []
-for control, values in ((panel.outcome, ("won", "lost", "all")), (panel.question, ("lamp", "room 7", ""))):
+for control, values in ((panel.outcome, ("won", "lost", "all")), (panel.words, ("lamp", "room 7", ""))):
     for value in values:
         filters.append(timed(lambda: setattr(control, "value", value))[1])
 print(json.dumps({"imports": [imports], "paint": [paint], "question": questions, "configuration": first, "again": again, "filter": filters}))

@@ -66,9 +66,8 @@ PARTS = {
     "  findings": "analysis/findings.py findings",
     "  slices": "analysis/standings.py slice_means",
     "  figures": "render/html.py inline_svg",
-    "  pairs": "retrieval/questions.py compute_pairs",
     "  drill-down": "retrieval/questions.py drill",
-    "  configurations one by one": "run/configurations.py render",
+    "  appendix": "run/appendix.py render_metrics",
 }
 ANYWHERE = {
     "keys of results": "pipeline/graph.py key",

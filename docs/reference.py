@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from pydantic import BaseModel
 
@@ -35,11 +36,14 @@ from workbench.monitor.log.fields import FEEDBACK, FIELDS, REQUIRED
 from workbench.monitor.page import MonitoringView
 from workbench.monitor.settings import MonitorSettings
 from workbench.report.results.history import SCHEMA
-from workbench.runner.experiment.expand import DEFAULTS
+from workbench.runner.experiment.components import component
+from workbench.runner.experiment.expand import DEFAULTS, NONE
 from workbench.runner.experiment.file import KEYS
 from workbench.runner.experiment.gate_keys import GateKeys, RetrievalTestKeys
 from workbench.runner.experiment.judging_keys import USUAL_JUDGES
+from workbench.runner.experiment.names import LONGEST, OMITTED, UNANSWERED, name_of
 from workbench.runner.experiment.read import DEFAULT_METRICS
+from workbench.runner.pipeline.configuration import PipelineConfiguration
 from workbench.systems.registry import TARGETS
 
 FOLDER = Path(__file__).with_name("reference")
@@ -67,6 +71,22 @@ UNLISTED = {"LoggedQuestion": "active add_part finish finish_stream finish_with 
 TYPES = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false", "object": "mapping"}
 # Components and numbers by name are pairs, since a component can be the key of a cache.
 TYPES |= {"array": "mapping"}
+
+NAMED = (
+    "chunking: {kind: fixed, size: 256, overlap: 0}",
+    "chunking: {kind: markdown, size: 256, enrich: true}, retrieval: {kind: bm25}",
+    "chunking: {kind: sentence, size: 256, overlap: 32, tokens: cl100k}",
+    "chunking: {kind: langchain, splitter: RecursiveCharacterTextSplitter, size: 200, overlap: 20, arguments: {keep_separator: false}}",
+    "embedding: {kind: static, max_tokens: 200, dimensions: 128}, retrieval: {kind: hybrid}",
+    "embedding: {model: BAAI/bge-small-en-v1.5, pooling: late, backend: torch}",
+    "embedding: {query_prompt: 'Represent this sentence for searching relevant passages: '}",
+    "retrieval: {kind: dense, k: 20, search: ann, neighbours: 1}",
+    "retrieval: {kind: bm25, k1: 1.2, deliver: {tokens: 500}}",
+    "retrieval: {kind: hybrid, retrievers: {dense: {}, bm25: {k1: 1.2}}, fusion: weighted, weights: {dense: 0.7, bm25: 0.3}}",
+    "retrieval: {kind: bm25}, rewrite: {kind: rm3, terms: 5}, rerank: {kind: mmr, relevance: 0.7}",
+    "context: {budget: 1000, order: ends}, answering: {kind: extractive, sentences: 1}",
+    "answering: {kind: chat, provider: openai, model: gpt-5-mini, prompt: prompts/strict.md}",
+)
 
 
 def rows(stage: str, component: type[BaseModel]) -> dict[str, tuple[str, ...]]:
@@ -139,6 +159,15 @@ def stages() -> Iterator[dict[str, Any]]:
                 for kind, component in kinds.items()
             ],
         }
+
+
+def named_examples() -> Iterator[tuple[str, str]]:
+    """Settings, as an experiment file has them under `pipeline`, with the name of their configuration."""
+    for text in NAMED:
+        settings = {stage: DEFAULTS[stage] | value for stage, value in yaml.safe_load(f"{{{text}}}").items()}
+        made = {stage: component(stage, value, STAGES[stage], []) for stage, value in (DEFAULTS | settings).items() if value != NONE}
+        context, answering = made.pop("context"), made.pop("answering")
+        yield text, name_of(PipelineConfiguration.of(**made).answered(context, answering))
 
 
 def commands(group: click.Group, path: str) -> Iterator[tuple[str, str]]:
@@ -236,6 +265,10 @@ def pages() -> dict[Path, str]:
         "retrieval_tests": rows("gate", RetrievalTestKeys),
         "stages": list(stages()),
         "default_metrics": DEFAULT_METRICS,
+        "names": [*named_examples()],
+        "longest": LONGEST,
+        "omitted": sorted(OMITTED),
+        "unanswered": UNANSWERED,
         "metrics": list(METRICS.builtin.values()),
         "auroc": markdown(answerable_auroc).split("\n\n")[0],
         "schemas": SCHEMAS,

@@ -17,6 +17,10 @@ from workbench.runner.experiment.read import ExperimentSpec, experiment_of
 METRICS = ["recall@3", "answer_recall", "refusal_rate", "over_refusal_rate"]
 
 
+# The configuration of an asked sweep.
+NAMED = "fixed-32-0-bm25-k5-context300-chat-max_tokens64-openai-words"
+
+
 def fact(number: int) -> str:
     """The sentence that answers a question."""
     return f"The lamp of room {number} is switched at {number} past noon."

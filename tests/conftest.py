@@ -63,6 +63,8 @@ sys.path.append(str(ROOT / "tests" / "plugins" / "parts"))
 skip_schema_grammar()
 # Tests compute on the CPU, also on a machine with a GPU. Torch reads this when it is imported.
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
+# Tables are as wide as a terminal.
+os.environ["COLUMNS"] = "80"
 # A shell script starts background processes with SIGINT ignored, and their children inherit that: tests interrupt some.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 # No property test is about time, and a busy machine draws examples slowly.

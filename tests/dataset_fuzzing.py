@@ -104,6 +104,11 @@ DATASETS: dict[str, tuple[str, str, Files]] = {
     ),
     "csv": ("table", "", {"questions.csv": _csv(QUESTIONS), "documents.csv": _csv(DOCUMENTS)}),
     "parquet": ("table", "", {"questions.parquet": _parquet(QUESTIONS), "documents.parquet": _parquet(DOCUMENTS)}),
+    "huggingface": (
+        "huggingface",
+        "rows.parquet",
+        {"rows.parquet": _parquet([{"question": "Who wrote?", "answer": "Ada", "context": "Ada wrote it."}])},
+    ),
     "pages": (
         "golden",
         "",

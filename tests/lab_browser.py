@@ -18,6 +18,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -160,6 +161,13 @@ def write_notebook(path: Path, *sources: str) -> None:
 @pytest.fixture(scope="module")
 def chromium() -> Iterator["Browser"]:
     """A headless Chromium with a user data directory of its own."""
+    with start_chromium() as browser:
+        yield browser
+
+
+@contextmanager
+def start_chromium() -> Iterator["Browser"]:
+    """Start the installed Chromium."""
     binary = shutil.which("chromium") or shutil.which("google-chrome")
     if binary is None:
         pytest.fail("Chromium is not installed: apt-get install -y chromium")

@@ -71,7 +71,7 @@ def start_lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[...
 
     def start(root: Path, *words: object) -> Lab:
         if root not in running:
-            running[root] = _started(root, words, tmp_path_factory.mktemp("jupyter"))
+            running[root] = start_server(root, words, tmp_path_factory.mktemp("jupyter"))
         return running[root]
 
     yield start
@@ -86,7 +86,8 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _started(root: Path, words: tuple[object, ...], private: Path) -> Lab:
+def start_server(root: Path, words: tuple[object, ...], private: Path) -> Lab:
+    """Start `workbench lab WORDS` in a folder, with folders of Jupyter and IPython in `private`."""
     settings = private / "config" / "lab" / "user-settings" / "@jupyterlab" / "apputils-extension"
     settings.mkdir(parents=True)
     (settings / "notification.jupyterlab-settings").write_text(_QUIET)

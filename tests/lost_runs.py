@@ -33,7 +33,7 @@ def documents() -> dict[str, str]:
 
 @pytest.fixture(scope="session")
 def swept(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
-    """Sweep the corpus with BM25. `texts` are its documents, `size` that of a chunk in tokens; the labels are those of `documents()`."""
+    """Sweep the corpus with BM25. `texts` are its documents, `size` that of a chunk in tokens; evidence is labelled where it is, else where `documents()` have it."""
     outputs = tmp_path_factory.mktemp("lost")
 
     def sweep(texts: Mapping[str, str] | None = None, size: int = 64, **changes: object) -> RunTables:
@@ -42,7 +42,7 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
         (folder / "documents").mkdir()
         for name, text in texts.items():
             (folder / "documents" / f"{name}.md").write_text(text, "utf-8")
-        rows = [json.dumps(_row(name)) for name in QUESTIONS]
+        rows = [json.dumps(_row(name, texts.get(name, ""))) for name in QUESTIONS]
         (folder / "questions.jsonl").write_text("\n".join(rows) + "\n", "utf-8")
         settings = {
             "name": "house",
@@ -57,8 +57,8 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
     return sweep
 
 
-def _row(name: str) -> dict[str, object]:
-    text = documents()[name]
+def _row(name: str, text: str) -> dict[str, object]:
+    text = text if FACTS[name] in text else documents()[name]
     start = text.index(FACTS[name])
     evidence = [[{"doc_id": name, "start": start, "end": start + len(FACTS[name])}]]
     return {"query_id": name, "query": QUESTIONS[name], "relevant_doc_ids": [name], "evidence": evidence, "answer": FACTS[name]}

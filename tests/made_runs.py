@@ -18,7 +18,8 @@ from workbench.llm.models.files import MINILM, locate
 from workbench.report.results.run_tables import RunTables
 from workbench.runner.execution.collect import collect
 from workbench.runner.execution.local import Outcome, run_experiment
-from workbench.runner.experiment.read import experiment_of
+from workbench.runner.experiment.read import ExperimentSpec, experiment_of
+from workbench.runner.pipeline.configuration import PipelineConfiguration
 from workbench.runner.pipeline.stage_results import StageResults
 
 
@@ -50,13 +51,29 @@ def settings(place: Path, **changes: object) -> dict[str, object]:
     return base | changes
 
 
+def short_named(settings: dict[str, object], *words: str) -> ExperimentSpec:
+    """Read an experiment. Its configurations are named without the words for what all of a fixture's runs have, where they differ without them."""
+    experiment = experiment_of({key: value for key, value in settings.items() if key != "baseline"}, "here")
+    names = [each.name for each in experiment.configurations]
+    for word in words:
+        shorter = ["-".join(part for part in name.split("-") if part != word) for name in names]
+        names = shorter if len(set(shorter)) == len(shorter) else names
+    pairs = zip(experiment.configurations, names, strict=True)
+    named = tuple(replace(each, name=name) if isinstance(each, PipelineConfiguration) else each for each, name in pairs)
+    baseline = settings.get("baseline")
+    assert baseline is None or baseline in names
+    recorded = experiment.settings | ({"baseline": baseline} if baseline else {})
+    return replace(experiment, configurations=named, baseline=str(baseline) if baseline else None, settings=recorded)
+
+
 @pytest.fixture(scope="session")
 def tiny_sweep(place: Path) -> Callable[..., Outcome]:
     """Run the tiny experiment with changes; `evidence=False` takes the same questions without their spans."""
 
     def ran(evidence: bool = True, **changes: object) -> Outcome:
         data = {"kind": "golden", "path": str(place / ("data" if evidence else "labels"))}
-        return run_experiment(experiment_of(settings(place, dataset=data, **changes), "here"), place / "outputs", lambda _: None)
+        experiment = short_named(settings(place, dataset=data, **changes), "hashed", "window48", "k5", "torch")
+        return run_experiment(experiment, place / "outputs", lambda _: None)
 
     return ran
 
@@ -123,7 +140,7 @@ class Made:
         return base | changes
 
     def ran(self, configurations: int, documents: int = 12, **changes: object) -> Outcome:
-        experiment = experiment_of(self.experiment(configurations, documents, **changes), "here")
+        experiment = short_named(self.experiment(configurations, documents, **changes), "bm25", "k5", "hashed", "pool5")
         return run_experiment(experiment, self.folder / "outputs", lambda _: None)
 
     def valued(self, values: Sequence[Sequence[float]], documents: int = 12, missing: str = "unscored", **changes: object) -> RunTables:
@@ -154,6 +171,17 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Made]:
         yield Made(shared_folder(tmp_path_factory, "made"))
 
 
+def one_question(made: Made) -> dict[str, str]:
+    """Write a dataset of one question, and return its settings."""
+    folder = made.folder / "one-question"
+    if not folder.exists():
+        (folder / "documents").mkdir(parents=True)
+        (folder / "documents" / "d.md").write_text("The ferry leaves at ten in the morning.", "utf-8")
+        row = '{"query_id": "q", "query": "When does the ferry leave?", "relevant_doc_ids": ["d"], "evidence": [[{"doc_id": "d", "start": 0, "end": 39}]]}'
+        (folder / "questions.jsonl").write_text(row + "\n", "utf-8")
+    return {"kind": "golden", "path": str(folder)}
+
+
 def broken_model(folder: Path) -> None:
     """Write a model that an experiment may name, since it has a tokeniser, and whose settings are read only when it embeds."""
     (folder / "config.json").write_text("{}")
@@ -168,18 +196,58 @@ def broken(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
     return {"kind": "sentence-transformers", "model": str(folder), "backend": "torch"}
 
 
+SERVICES = ("even", "third", "fifth")
+
+
+def lamps_of_even(query: str, k: int) -> list[dict[str, object]]:
+    """Find the fact of a question of `Made` in every second document."""
+    return _lamp(query, 2)[:k]
+
+
+def lamps_of_third(query: str, k: int) -> list[dict[str, object]]:
+    """Find it in every third document."""
+    return _lamp(query, 3)[:k]
+
+
+def lamps_of_fifth(query: str, k: int) -> list[dict[str, object]]:
+    """Find it in every fifth document."""
+    return _lamp(query, 5)[:k]
+
+
+def _lamp(query: str, every: int) -> list[dict[str, object]]:
+    doc, fact = map(int, query.split()[6].split("-"))
+    said = f"The lamp of room {doc}-{fact} is switched at {fact} past {doc + 1} in the morning."
+    return [{"doc_id": f"d{doc}", "text": said}] if doc % every == 0 else []
+
+
 LONG = "paraphrase-multilingual-mpnet-base-v2-dimensions-256-with-header-{number:02d}-cross-encoder-{name}"
+
+LONG_SERVICE = "production-search-service-with-rewriting-of-synonyms-and-spelling-of-all-{name}"
 
 
 @pytest.fixture(scope="session")
 def untidy(made: Made, broken: dict[str, object]) -> RunTables:
-    """26 chunkings, every fifth under a name of 80 letters, an embedder whose window is too short, and one that is broken."""
+    """35 configurations, every fifth under a name of 80 letters.
+
+    26 chunkings, three services, two whose chunks are longer than the embedder's window, and four that fail for three reasons.
+    """
     sizes = {"kind": "fixed", "size": [16 + 4 * number for number in range(13)], "overlap": [0, 8]}
-    many = experiment_of(made.experiment(1, name="untidy", sweep={"chunking": [sizes]}), "here")
+    failing = [{"kind": "callable", "callable": name} for name in ("builtins:str.upper", "json:loads")]
+    services = [
+        {"kind": "callable", "name": LONG_SERVICE.format(name=place), "search": f"tests.made_runs:lamps_of_{place}"} for place in SERVICES
+    ]
+    changes = {"name": "untidy", "sweep": {"chunking": [sizes, *failing]}, "targets": services}
+    many = short_named(made.experiment(1, **changes), "bm25", "k5")
     embedders = [{"kind": "hashed", "max_tokens": 24}, broken]
-    dense = {"retrieval": {"kind": "dense", "k": 5}, "chunking": {"kind": "fixed", "size": 64, "overlap": 0}}
-    further = experiment_of(made.experiment(1, name="untidy", pipeline=dense, sweep={"embedding": embedders}), "here")
+    dense = {"retrieval": {"kind": "dense", "k": 5}}
+    crossed = {"embedding": embedders, "chunking": [{"kind": "fixed", "size": [64, 72], "overlap": 0}]}
+    further = short_named(made.experiment(1, name="untidy", pipeline=dense, sweep=crossed), "torch", "k5")
     chosen = (*many.configurations, *further.configurations)
-    names = [LONG.format(number=number, name=one.name)[:80] if number % 5 == 0 else one.name for number, one in enumerate(chosen)]
-    renamed = tuple(replace(one, name=name) for one, name in zip(chosen, names, strict=True))
-    return collect(run_experiment(replace(many, configurations=renamed), made.folder / "outputs", lambda _: None))
+    renamed = tuple(
+        replace(one, name=LONG.format(number=number, name=one.name)[:80])
+        if number % 5 == 0 and isinstance(one, PipelineConfiguration)
+        else one
+        for number, one in enumerate(chosen)
+    )
+    allowed = replace(many, configurations=renamed, allow_code=True)
+    return collect(run_experiment(allowed, made.folder / "outputs", lambda _: None))

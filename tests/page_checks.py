@@ -50,6 +50,18 @@ def is_local(url: str) -> bool:
     return parts.scheme in ("data", "blob", "about", "file") or parts.hostname == "127.0.0.1"
 
 
+def beyond(page: "Page") -> list[str]:
+    """Return the elements that reach beyond the window or the sheet, apart from those in a frame that scrolls, which no sheet does."""
+    ask = """() => {
+        const scrolls = (one) => one && (["auto", "scroll"].includes(getComputedStyle(one).overflowX) || scrolls(one.parentElement));
+        return [...document.querySelectorAll("body *")].filter((one) => one.getBoundingClientRect().right > innerWidth + 1 && one.checkVisibility()
+            && !one.closest(".unseen") && (matchMedia("print").matches || !scrolls(one.parentElement))).map((one) => one.outerHTML.slice(0, 120));
+    }"""
+    found: list[str] = page.evaluate(ask)
+    wide = page.evaluate("document.documentElement.scrollWidth > innerWidth")
+    return [*found, *(["the page scrolls sideways"] if wide else [])]
+
+
 def serious(page: "Page", within: str = "html") -> list[Any]:
     """Return axe-core's serious and critical findings as (id, example)."""
     if not AXE.is_file():

@@ -23,10 +23,12 @@ FEW = """
 name: few
 dataset: {kind: golden, path: HANDBOOK, split: dev}
 pipeline: {retrieval: {kind: bm25, k: 5}}
-sweep:
-  chunking:
-    - {kind: fixed, size: [64, 128], overlap: [0, 16]}
-    - {kind: hierarchical, child: 64, parent: 256}
+configurations:
+  - {name: fixed-64-0, chunking: {kind: fixed, size: 64}}
+  - {name: fixed-64-16, chunking: {kind: fixed, size: 64, overlap: 16}}
+  - {name: fixed-128-0, chunking: {kind: fixed, size: 128}}
+  - {name: fixed-128-16, chunking: {kind: fixed, size: 128, overlap: 16}}
+  - {name: hierarchical-64-256, chunking: {kind: hierarchical, child: 64, parent: 256}}
 metrics: [span_recall@500t, recall@5, ndcg@10, irrelevant@3, margin]
 """
 

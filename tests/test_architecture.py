@@ -20,7 +20,7 @@ from workbench.measures.metrics.registry import METRICS
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "workbench"
 # A module imports only from rooms before its own.
-ROOMS = """core llm data components measures systems report gate runner people api monitor cli testing""".split()
+ROOMS = """core llm data components measures systems report gate runner people api monitor agents cli testing""".split()
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
@@ -166,6 +166,74 @@ def test_folders_files_and_functions_keep_to_the_guide() -> None:
                 assert node.end_lineno - node.lineno < 60, f"{path}:{node.lineno} {node.name}"
 
 
+# What one of Linux, macOS and Windows lacks, or does otherwise.
+OF_A_SYSTEM = {"fcntl", "msvcrt", "resource", "signal", "pwd", "grp", "termios", "pty", "posix", "nt", "winreg", "syslog"}
+OF_OS = set(
+    """fork forkpty register_at_fork kill killpg setsid setpgid getpgid getuid geteuid getgid getgroups posix_spawn posix_spawnp wait waitpid WNOHANG
+    pread pwrite preadv pwritev readv writev sendfile posix_fadvise posix_fallocate lockf fchmod fchown chown lchown mkfifo mknod O_BINARY
+    O_CLOEXEC O_DIRECTORY O_NOFOLLOW O_NONBLOCK O_SYNC O_TMPFILE sched_getaffinity sched_setaffinity nice getloadavg statvfs uname sysconf sync
+    link symlink readlink execv execvp spawnv startfile set_blocking rename renames replace open"""
+    "".split()
+)
+THE_SYSTEM = "core.operating_system"
+
+
+def test_one_module_makes_the_calls_that_differ_between_systems() -> None:
+    found = []
+    for path in MODULES:
+        for node in ast.walk(tree(path)):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [getattr(node, "module", None)]
+            attribute = (getattr(getattr(node, "value", None), "id", ""), getattr(node, "attr", ""))
+            text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+            if (
+                not OF_A_SYSTEM.isdisjoint(str(name).split(".")[0] for name in names)
+                or (attribute[0] == "os" and attribute[1] in OF_OS)
+                or attribute in {("sys", "platform"), ("os", "name")}
+                or attribute[1] in {"symlink_to", "hardlink_to", "preexec_fn"}
+                or re.match(r"/proc\b|/sys\b|/dev/(?!null)", text)
+            ):
+                found.append(f"{dotted(path)}:{node.lineno}")
+    others = [place for place in found if not place.startswith(f"workbench.{THE_SYSTEM}:")]
+    assert others == [], "these differ between Linux, macOS and Windows; call them in workbench/core/operating_system.py"
+    assert len(found) > 20
+
+
+def test_a_path_below_a_folder_is_written_with_slashes_on_every_system() -> None:
+    for path in MODULES:
+        for node in ast.walk(tree(path)):
+            shown = node.value if isinstance(node, ast.FormattedValue) else None
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "str" and node.args:
+                shown = node.args[0]
+            called = getattr(getattr(shown, "func", None), "attr", "")
+            assert called not in ("relative_to", "relpath", "with_suffix"), (
+                f"{path}:{node.lineno} has backslashes on Windows: use as_posix()"
+            )
+
+
+def test_text_is_read_as_utf_8_and_written_with_the_line_ends_that_it_has() -> None:
+    for path in MODULES:
+        for node in ast.walk(tree(path)):
+            if not isinstance(node, ast.Call):
+                continue
+            place = f"{path}:{node.lineno}"
+            called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            given = {keyword.arg for keyword in node.keywords}
+            texts = [argument.value for argument in node.args if isinstance(argument, ast.Constant) and isinstance(argument.value, str)]
+            if isinstance(node.func, ast.Attribute) and called == "write_text":
+                raise AssertionError(
+                    f"{place} translates line ends on Windows: use write_text of core/files.py, or write_bytes(text.encode())"
+                )
+            if called == "read_text":
+                assert node.args or "encoding" in given, f"{place} reads with the encoding of the machine"
+            if called in ("open", "NamedTemporaryFile", "TemporaryFile", "fdopen") and any(
+                re.fullmatch("[wax]\\+?", text) for text in texts
+            ):
+                assert {"encoding", "newline"} <= given, f"{place} writes with the encoding or the line ends of the machine"
+            assert ("text" not in given and "universal_newlines" not in given) or called not in ("run", "Popen", "check_output"), (
+                f"{place} decodes by the encoding of the machine: give encoding"
+            )
+
+
 # Beginnings and phrases of docstrings that hide the subject of a sentence.
 NOUN_CLAUSE = re.compile(r"(What|Whether|Return what|Return whether)\b")
 VAGUE = re.compile(r"\b(is none|of its own|that there is|there is none)\b")
@@ -233,7 +301,11 @@ def test_the_package_says_that_it_is_typed() -> None:
 
 def test_versions_of_sentence_transformers_that_import_code_of_a_local_folder_are_excluded() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    (bound,) = [Requirement(line).specifier for line in project["dependencies"] if Requirement(line).name == "sentence-transformers"]
+    (bound,) = [
+        Requirement(line).specifier
+        for line in project["optional-dependencies"]["sweep"]
+        if Requirement(line).name == "sentence-transformers"
+    ]
     assert not any(bound.contains(version) for version in ("2.7.0", "3.0.0", "5.7.0"))
     assert bound.contains("6.0.0")
 
@@ -251,7 +323,7 @@ def test_the_conda_environment_and_the_package_agree() -> None:
     assert place == "."
     assert set(extras.split(",")) <= set(project["optional-dependencies"])
     pinned = {Requirement(line).name: Requirement(line) for line in pip if not line.startswith("-")}
-    bounds = {Requirement(line).name: Requirement(line).specifier for line in project["dependencies"]}
+    bounds = {Requirement(line).name: Requirement(line).specifier for line in project["optional-dependencies"]["sweep"]}
     assert "torch" in pinned
     for name, requirement in pinned.items():
         (pin,) = requirement.specifier

@@ -2,10 +2,12 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
 import tomllib
+import venv
 import zipfile
 from email import message_from_bytes
 from pathlib import Path
@@ -13,9 +15,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+import install as installer
 from tests.docs.conftest import TUTORIAL
 from tests.docs.lesson import Reader, lesson_blocks
 from tests.environments import install, outside, pip
+from tests.test_core import run_jobs
 from workbench import __version__
 from workbench.core.environment import NAME, advice
 
@@ -76,9 +80,9 @@ def check_sweep(folder: Path) -> None:
     """The two questions are answered, by tables, notebooks and a report."""
     output = folder / "outputs" / "tiny"
     metrics = pd.read_parquet(output / "metrics.parquet").query("slice == 'all' and metric == 'recall@1'")
-    assert dict(zip(metrics["configuration"], metrics["value"], strict=True)) == {"fixed-16-0": 1.0, "whole": 1.0}
+    assert dict(zip(metrics["configuration"], metrics["value"], strict=True)) == {"fixed-16-0-bm25": 1.0, "whole-bm25": 1.0}
     assert (output / "report.html").stat().st_size > 10_000
-    assert {path.stem for path in (output / "notebooks").iterdir()} == {"fixed-16-0", "whole", "comparison"}
+    assert {path.stem for path in (output / "notebooks").iterdir()} == {"fixed-16-0-bm25", "whole-bm25", "comparison"}
 
 
 def test_the_distribution_has_one_name_that_every_advice_uses() -> None:
@@ -100,8 +104,9 @@ def test_the_wheel_holds_the_package_its_data_and_its_notebooks(wheel: Path) -> 
     files = {path.relative_to(ROOT).as_posix() for path in (ROOT / "workbench").rglob("*") if path.is_file() and path.suffix != ".pyc"}
     notebooks = {f"workbench/notebooks/{path.name}" for path in (ROOT / "notebooks").glob("*.ipynb")}
     handbook = ROOT / "experiments" / "handbook"
-    dataset = [handbook / "questions.jsonl", *(handbook / "documents").rglob("*.md")]
-    files |= {f"workbench/{path.relative_to(ROOT).as_posix()}" for path in dataset}
+    shipped = [handbook / "questions.jsonl", *(handbook / "documents").rglob("*.md"), ROOT / "experiments" / "quickstart.yaml"]
+    shipped += [ROOT / "llms.txt", *(ROOT / "skills").rglob("*.md")]
+    files |= {f"workbench/{path.relative_to(ROOT).as_posix()}" for path in shipped}
     with zipfile.ZipFile(wheel) as archive:
         held = set(archive.namelist())
         (about,) = [name for name in held if name.endswith("/METADATA")]
@@ -111,7 +116,40 @@ def test_the_wheel_holds_the_package_its_data_and_its_notebooks(wheel: Path) -> 
     assert {Path(name).suffix for name in files} >= {".py", ".jsonl", ".j2", ".css", ".js", ".typed"}
     assert all(name.startswith(("workbench/", f"{NAME.replace('-', '_')}-")) for name in held)
     assert (metadata["Name"], metadata["Version"], metadata["License-Expression"]) == (NAME, __version__, "Apache-2.0")
-    assert "workbench = workbench.cli.main:run" in entries
+    assert {"workbench = workbench.cli.main:run", "rag-workbench = workbench.cli.main:run"} <= set(entries.splitlines())
+
+
+def test_an_index_takes_both_files(built: Path) -> None:
+    programs = Path(sys.executable).parent
+    for command in (["twine", "check", "--strict", *built.iterdir()], ["check-wheel-contents", *built.glob("*.whl")]):
+        done = subprocess.run([programs / command[0], *command[1:]], capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_commit_is_released_only_with_a_tag_and_a_dated_section(tmp_path: Path) -> None:
+    for name in ("Makefile", "pyproject.toml", "CHANGELOG.md"):
+        shutil.copyfile(ROOT / name, tmp_path / name)
+
+    def make() -> str:
+        # The upload fails: there is no such program.
+        words = ["make", "--no-print-directory", "release", "MAKE=echo made", "BIN=/nowhere"]
+        return subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=60).stdout
+
+    def git(*words: str) -> None:
+        author = ["-c", "user.name=a", "-c", "user.email=a@b.example"]
+        subprocess.run(["git", *author, *words], cwd=tmp_path, check=True, capture_output=True, timeout=60)
+
+    git("init", "-q")
+    assert make().startswith("There are changes")
+    git("add", ".")
+    git("commit", "-qm", "first")
+    assert "CHANGELOG.md has no section" in make()
+    changes = tmp_path / "CHANGELOG.md"
+    changes.write_text(changes.read_text("utf-8").replace(f"## {__version__}, unreleased", f"## {__version__}, 2026-12-01"), "utf-8")
+    git("commit", "-qam", "dated")
+    assert f"no tag v{__version__}" in make()
+    git("tag", f"v{__version__}")
+    assert "made wheel" in make()
 
 
 def test_the_source_distribution_can_be_tested_and_leaves_out_what_was_made(built: Path) -> None:
@@ -137,12 +175,41 @@ def test_the_unpacked_wheel_runs_a_sweep_without_the_checkout(wheel: Path, workp
 
 
 @pytest.mark.soak
+def test_the_wheel_without_extras_is_the_core(wheel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # It has the code that refuses connections.
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    venv.create(tmp_path / "venv", with_pip=True)
+    python = tmp_path / "venv" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    assert installer.install(python, [str(wheel)], installer.uv_command(python))
+    pip_alone = {"pip", "setuptools", "uv"}
+    listed = subprocess.run([python, "-m", "pip", "list", "--format", "freeze"], capture_output=True, text=True, env=outside(), check=True)
+    packages = {line.partition("==")[0].partition(" @")[0] for line in listed.stdout.splitlines()} - pip_alone
+    assert len(packages) <= 40, sorted(packages)
+    assert installer.install(python, ["pytest"], installer.uv_command(python))
+    (tmp_path / "work").mkdir()
+    assert "test_by_the_plugin" in run_jobs(python, tmp_path / "work", env=outside())
+
+
+@pytest.mark.soak
+def test_the_wheel_shows_its_recording_as_a_tool_of_uv(wheel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    found = installer.uv_command(Path(sys.executable))
+    assert found
+    command, environment = found
+    words = [*command, "tool", "run", "--from", str(wheel), NAME, "demo"]
+    done = subprocess.run(words, cwd=tmp_path, env=outside() | dict(environment), capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("A recording of the experiment quickstart")
+    assert (tmp_path / "outputs/demo/report.html").is_file()
+
+
+@pytest.mark.soak
 def test_the_wheel_alone_in_an_empty_environment_runs_a_sweep_and_the_tutorial(wheel: Path, workplace: Path) -> None:
     installed, tutorial = (path.read_text("utf-8") for path in (ROOT / "install.py", TUTORIAL))
     (torch,) = set(re.findall(r"torch==[\d.]+", installed))
-    assert f"`pip install {torch}`, then `pip install {wheel.name}`" in tutorial
+    assert f"`pip install {torch}`, then `pip install '{wheel.name}[sweep,lab]'`" in tutorial
     place, environment = install(workplace / "venv", torch), outside()
-    pip(place, "install", str(wheel))
+    pip(place, "install", f"{wheel}[sweep,lab]")
     done = subprocess.run(
         [place / "workbench", "sweep", "tiny.yaml"], cwd=workplace, env=environment, capture_output=True, text=True, timeout=1800
     )

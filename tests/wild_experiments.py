@@ -26,7 +26,7 @@ BASES = [
         "sweep": {"chunking": [{"kind": "fixed", "size": [128, 256], "overlap": [0, 64]}, {"kind": "sentence", "size": 256}]},
         "metrics": ["span_recall@2000t", "recall@5"],
         "primary": "recall@5",
-        "baseline": "fixed-128-0",
+        "baseline": "fixed-128-0-bm25-deliver_500t-k1_1.2",
         "average": "documents",
         "smallest_difference": 0.05,
         "spans": "chroma",

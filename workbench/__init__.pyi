@@ -10,6 +10,7 @@ from .api.experiments import Experiment as Experiment
 from .api.experiments import sweep as sweep
 from .api.labelling import apply_labels as apply_labels
 from .api.labelling import label_agreement as label_agreement
+from .api.mlflow import mlflow_scorer as mlflow_scorer
 from .api.pipeline import Hits as Hits
 from .api.pipeline import Index as Index
 from .api.pipeline import Pipeline as Pipeline

@@ -147,8 +147,7 @@ def _refusals(rows: Sequence[Figures]) -> str:
 not recognised**: give `refusal_phrases` to the generator, or `refused` with recorded answers and in the replies of a target. A refusal says what the sources do not say
 ("none of the passages address parking") or the speaker does not know; a negative fact says what is not so ("contractors are not covered by the leave section"), and is scored as
 an answer. So nouns for what a model reads refuse with most verbs, and nouns such as *policy* or *warranty* only with verbs of saying; "is not mentioned" refuses, "is not
-included" only where a source follows. A question of yes or no decides two cases: "not available" answers it, and "the report does not mention layoffs" answers whether the report
-does.
+included" only where a source follows. A question of yes or no decides two cases: "not available" answers it, and "the report does not mention layoffs" answers it.
 
 """
         + "\n".join(lines)

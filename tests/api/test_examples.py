@@ -31,7 +31,7 @@ EXAMPLES = FUNCTIONS | METHODS | {name: owner for name, owner in OWNERS.items() 
 
 @pytest.fixture(scope="module")
 def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the bundled experiments, a finished run `outputs/sizes`, and a pass of a monitor."""
+    """A folder with the bundled experiments, finished runs `outputs/sizes` and `later/sizes`, and a pass of a monitor."""
     folder = tmp_path_factory.mktemp("workplace")
     (folder / "experiments").symlink_to(ROOT / "experiments")
     with pytest.MonkeyPatch.context() as patch:
@@ -43,6 +43,9 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
         # The example of `sweep` is this one with notebooks.
         publish(run_experiment(experiment._spec, Path("outputs"), lambda _: None), lambda _: None, notebooks=False)
+        retriever = {"chunking": [wb.FixedChunker(size=128)], "retrieval": [wb.BM25Retriever(stemmer="none")]}
+        later = wb.Experiment("sizes", wb.load_dataset("experiments/handbook", split="dev"), sweep=retriever)
+        publish(run_experiment(later._spec, Path("later"), lambda _: None), lambda _: None, notebooks=False)
         log = wb.QueryLog("logs")
         log.record("who pays for the taxi?", [], "The company.")
         log.close()
@@ -53,7 +56,9 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def names(workplace: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
     monkeypatch.chdir(workplace)
-    return {"wb": wb, "results": wb.load("outputs/sizes")}
+    # The client of MLflow is enough to write files.
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    return {"wb": wb, "results": wb.load("outputs/sizes"), "server": (workplace / "mlruns").as_uri()}
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

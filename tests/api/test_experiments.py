@@ -26,12 +26,13 @@ def built(corner: wb.Dataset) -> wb.Experiment:
         "few",
         corner,
         pipeline={"retrieval": wb.BM25Retriever(k=5)},
-        sweep={
-            "chunking": [
+        configurations=[
+            {"name": chunker.name, "chunking": chunker}
+            for chunker in (
                 *(wb.FixedChunker(size=size, overlap=overlap) for size in (64, 128) for overlap in (0, 16)),
                 wb.HierarchicalChunker(child=64, parent=256),
-            ]
-        },
+            )
+        ],
         metrics=[wb.span_recall @ wb.tokens(500), wb.recall @ 5, wb.ndcg @ 10, wb.irrelevant @ 3, wb.margin],
     )
 
@@ -53,7 +54,7 @@ def test_a_written_file_reads_as_the_same_experiment(built: wb.Experiment, handb
 
 def test_a_pipeline_is_the_default_of_every_stage(corner: wb.Dataset) -> None:
     pipeline = wb.Pipeline(chunking=wb.SentenceChunker(size=64), retrieval=wb.BM25Retriever())
-    assert wb.Experiment("one", corner, pipeline=pipeline).names == ["sentence-64"]
+    assert wb.Experiment("one", corner, pipeline=pipeline).names == ["sentence-64-bm25"]
 
 
 def test_every_fault_of_an_experiment_is_listed_at_once(corner: wb.Dataset) -> None:
@@ -111,13 +112,13 @@ def test_what_fails_is_named_and_what_does_not_stays(corner: wb.Dataset, tmp_pat
     assert sorted(results.configurations["configuration"]) == sorted(mixed.names)
     ((name, line),) = results.failures.items()
     assert "JSONDecodeError" in line
-    assert "fixed-64-0" in results.leaderboard().index
+    assert "fixed-64-0-bm25" in results.leaderboard().index
     with pytest.raises(wb.InputError, match=f"the configuration {name} failed: .*JSONDecodeError"):
         results.configuration(name)
     assert not (tmp_path / ".errors" / "mine").exists()
     before, history = files(), (tmp_path / "history.parquet").read_bytes()
     assert tmp_path / "mine" / "report.html" in before
-    assert {path.name for path in before if path.suffix == ".ipynb"} == {"fixed-64-0.ipynb", "comparison.ipynb"}
+    assert {path.name for path in before if path.suffix == ".ipynb"} == {"fixed-64-0-bm25.ipynb", "comparison.ipynb"}
     # A sweep without any result leaves the earlier run as it was.
     with pytest.raises(wb.RunError, match=r"\.errors/mine; \S+mine was left as it is: its results are of an earlier run$"):
         wb.sweep(broken, tmp_path, allow_code=True)
@@ -148,7 +149,7 @@ def test_configurations_can_be_pipelines_and_components_by_stage(handbook_few: P
     experiment = wb.Experiment(
         "listed", str(handbook_few), configurations=listed, exclude=["whole*"], baseline="current", metrics="recall@3"
     )
-    assert experiment.names == ["sentence-64", "current", "sentence-256"]
+    assert experiment.names == ["sentence-64-bm25", "current", "sentence-256-bm25"]
     assert wb.Experiment.from_yaml(experiment.to_yaml(tmp_path / "listed.yaml")).names == experiment.names
 
 

@@ -105,6 +105,7 @@ NAMES = [
     "margin",
     "margin_spread",
     "metric",
+    "mlflow_scorer",
     "mrr",
     "ndcg",
     "need_recall",

@@ -63,8 +63,8 @@ def test_a_comparison_turned_round_has_the_other_sign(few: Outcome) -> None:
     one, other = results.compare("fixed-64-0", "fixed-128-0"), results.compare("fixed-128-0", "fixed-64-0")
     assert one["difference"].tolist() == (-other["difference"]).tolist()
     assert np.allclose(one["low"], -other["high"], equal_nan=True)
-    assert np.allclose(one["high_adjusted"], -other["low_adjusted"], equal_nan=True)
-    assert one["low_adjusted"].notna().any()
+    assert one.index[~one["exploratory"]].tolist() == one.index[one["p_adjusted"].notna()].tolist() == [str(results.primary)]
+    assert one["equivalent"].notna().tolist() == (~one["exploratory"]).tolist()
     assert one["n"].tolist() == other["n"].tolist()
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from tests.asked_sweeps import AskedSweep, question
+from tests.asked_sweeps import NAMED, AskedSweep, question
 from tests.canary import CANARY, contains_canary
 from tests.loopback import closed_port
 from workbench.cli.main import main
@@ -55,7 +55,7 @@ def test_a_wrong_key_is_one_line(asked_sweep: AskedSweep) -> None:
     sweep = done("sweep", path, "--outputs", asked_sweep.outputs)
     assert sweep.returncode == 3
     (line,) = [line for line in sweep.stderr.splitlines() if line.startswith("workbench: ")]
-    assert "every configuration failed; the first, fixed-32-0: answering 'openai': words at http://127.0.0.1:" in line
+    assert f"every configuration failed; the first, {NAMED}: answering 'openai': words at http://127.0.0.1:" in line
     assert "refused the key (401: Incorrect API key" in line
     pilot = done("plan", path, "--pilot", "--outputs", asked_sweep.outputs)
     assert pilot.returncode == 2

@@ -177,9 +177,9 @@ def test_labels_that_are_applied_take_the_drafts_out_of_the_report(drafted: Path
 def test_the_explorer_opens_on_the_results_of_an_experiment_or_of_a_folder(drafted: Path, run_python: Callable[..., str]) -> None:
     run_python(LAB, drafted, "sweep", "experiments/guide.yaml")
     for target in ("experiments/guide.yaml", "outputs/guide"):
-        assert "/lab/tree/notebooks/explore-guide.ipynb" in run_python(OPENED, drafted, "lab", target, "--notebook", "explore")
-    copy = drafted / "notebooks" / "explore-guide.ipynb"
-    assert parameters(copy) == {"results": "outputs/guide"}
+        assert "/lab/tree/notebooks/work-guide.ipynb" in run_python(OPENED, drafted, "lab", target, "--notebook", "work")
+    copy = drafted / "notebooks" / "work-guide.ipynb"
+    assert parameters(copy)["results"] == "outputs/guide"
     notebook = nbformat.read(copy, as_version=4)
     NotebookClient(notebook, resources={"metadata": {"path": str(copy.parent)}}, kernel_name="python3").execute()
     assert "what do cats do" in json.dumps(notebook)
@@ -187,8 +187,8 @@ def test_the_explorer_opens_on_the_results_of_an_experiment_or_of_a_folder(draft
 
 def test_the_explorer_needs_results(drafted: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(drafted)
-    for words, what in (([], "--notebook explore needs an experiment"), (["experiments/guide.yaml"], "outputs/guide does not exist")):
-        refused = CliRunner().invoke(main, ["lab", *words, "--notebook", "explore"])
+    for words, what in (([], "--notebook work needs an experiment"), (["experiments/guide.yaml"], "outputs/guide does not exist")):
+        refused = CliRunner().invoke(main, ["lab", *words, "--notebook", "work"])
         assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)
         assert what in refused.stderr
     assert not (drafted / "notebooks").exists()

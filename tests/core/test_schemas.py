@@ -16,7 +16,7 @@ CONTRACT = {
     "metrics": "configuration condition metric slice value low high n clusters unscored attainable conditional",
     "queries": "configuration condition variant repeat query_id metric value state reason",
     "hits": "configuration query_id rank chunk_id doc_id start end score delivered cut_reason",
-    "comparisons": "metric a b difference low high p p_adjusted n clusters low_adjusted high_adjusted conditional p_all_pairs",
+    "comparisons": "metric a b difference low high p p_adjusted n clusters low_adjusted high_adjusted conditional equivalent",
     "timings": "configuration name value",
 }
 REQUIRED = [name for name, schema in SCHEMAS.items() if schema.required]

@@ -1,5 +1,6 @@
 """The time left of recorded sweeps, with a clock that the test sets."""
 
+import io
 import itertools
 from collections.abc import Iterator
 
@@ -111,12 +112,15 @@ def test_the_line_has_stage_counts_speed_time_and_money() -> None:
     clock.now = 10.0
     progress.advance("vectors", 0, 40_000, "tokens")
     assert progress.line() == "chunking: 3/12 configurations · vectors 0/40,000 tokens · 0.13 USD"
+    progress.best = "recall@5 0.812"
+    assert progress.line() == "chunking: 3/12 configurations · best recall@5 0.812 · vectors 0/40,000 tokens · 0.13 USD"
+    progress.best = ""
     progress.advance("vectors", 20_000, 40_000, "tokens")
     progress.end()
     progress.begin("vectors")
     clock.now = 12.0
     progress.advance("vectors", 30_000, 40_000, "tokens")
-    assert progress.line() == "chunking: 3/12 configurations · vectors 30,000/40,000 tokens · 15,000 tokens/s · about 10 s left · 0.13 USD"
+    assert progress.line() == "chunking: 3/12 configurations · about 10 s left · vectors 30,000/40,000 tokens · 15,000 tokens/s · 0.13 USD"
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(0.2, "about 5 s"), (42, "about 40 s"), (240, "about 4 min"), (9000, "about 2.5 h")])
@@ -165,3 +169,32 @@ def test_an_unknown_way_to_show_progress_is_said_once_and_counts_as_auto(
         with sweep_progress("x"):
             pass
     assert capsys.readouterr().err == "workbench: WORKBENCH_PROGRESS=loud is not one of auto, log, none; progress is shown as with auto\n"
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_terminal_has_one_line_that_fits_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    with sweep_progress("paraphrase-multilingual-mpnet-base-v2-cross-encoder") as progress:
+        assert progress.live
+        progress.configurations, progress.finished, progress.best = 35, 7, "span_recall@2000t 0.812"
+        progress.usual = {"vectors": 600.0}
+        progress.expect({"vectors": 3})
+        with reporting("vectors"), ProgressBar(total=1000, desc="embed " + "long-" * 16, unit="tok") as bar:
+            bar.update(20)
+            progress.changed(True)
+    shown = [line.rstrip() for line in terminal.getvalue().split("\r")]
+    assert "paraphrase-m…oss-encoder 7/35 · about 30 min left · best 0.812 · embed…long- 2%" in shown
+    assert max(map(len, shown)) < 80
+    assert "\n" not in terminal.getvalue().strip()
+
+
+def test_a_log_has_no_live_line() -> None:
+    with sweep_progress("x") as progress:
+        assert not progress.live

@@ -12,7 +12,7 @@ from workbench.data.sources import SOURCES, BeirSource, GoldenSource, ListSource
 
 def test_the_table_names_every_source_by_its_kind() -> None:
     assert {kind: source.model_fields["kind"].default for kind, source in SOURCES.items()} == {kind: kind for kind in SOURCES}
-    assert set(SOURCES) == {"golden", "list", "beir", "nfcorpus", "trec", "table"} == set(KINDS)
+    assert set(SOURCES) == {"golden", "list", "beir", "nfcorpus", "trec", "table", "huggingface"} == set(KINDS)
 
 
 def test_a_source_refuses_a_field_it_does_not_have() -> None:

@@ -63,7 +63,9 @@ def executed(workplace: Path) -> Callable[[Path], Executed]:
     def run(page: Path) -> Executed:
         names: dict[str, object] = {"__name__": "__main__"}
         output = io.StringIO()
-        with contextlib.chdir(workplace), contextlib.redirect_stdout(output):
+        with contextlib.chdir(workplace), contextlib.redirect_stdout(output), pytest.MonkeyPatch.context() as patch:
+            # Pages show tables in their width.
+            patch.setenv("COLUMNS", "100")
             for text in blocks(page, "python"):
                 exec(compile(text, name_of(page), "exec"), names)
         return Executed(names, output.getvalue())

@@ -1,8 +1,9 @@
-"""Follow docs/ci.md in a fresh folder: its baseline, the steps of its workflows, a change that must fail.
+"""Follow docs/ci.md in a fresh folder: its baseline, the steps of its workflows and of the action, a change that must fail.
 
 Its experiment is swept with BM25 and without answers, in a moment. Further outputs begin with the store of the first.
 """
 
+import json
 import os
 import re
 import shutil
@@ -18,7 +19,7 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
-from tests.docs.conftest import DOCS, blocks
+from tests.docs.conftest import DOCS, ROOT, blocks
 from tests.forked import run
 
 pytestmark = pytest.mark.slow
@@ -71,12 +72,45 @@ def ci_file(place: int) -> dict:
     return yaml.safe_load(blocks(PAGE, "yml")[place])
 
 
-def step(steps: list[dict], name: str) -> str:
-    (found,) = [each["run"] for each in steps if each.get("name", "").startswith(name)]
-    return found
+GITHUB, GITLAB, TWO_STAGES, HOOKS = range(4)
+ACTION = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
 
 
-GITHUB, GITLAB, TWO_STAGES = range(3)
+class Action:
+    """The composite action with the inputs of a workflow's step, run by a shell."""
+
+    def __init__(self, step: dict, output: Path) -> None:
+        assert step["uses"] == "OWNER/workbench@main"
+        assert step["with"].keys() <= ACTION["inputs"].keys()
+        self.inputs = {name: each.get("default") for name, each in ACTION["inputs"].items()} | step["with"]
+        self.output = output
+
+    def run(self, place: Checkout, name: str, code: int = 0, **environment: object) -> str:
+        """Run a step of the action, and return what it printed."""
+        (found,) = [each for each in ACTION["runs"]["steps"] if each.get("name") == name]
+        assert found["shell"] == "bash"
+        assert "${{" not in found["run"]
+        variables = {variable: self.value(text) for variable, text in found["env"].items()}
+        return place.shell(found["run"], code, GITHUB_OUTPUT=self.output, **variables, **environment)
+
+    def value(self, text: str) -> str:
+        """Fill in the expressions of a value of the action."""
+
+        def filled(match: re.Match[str]) -> str:
+            kind, _, name = match[1].partition(".")
+            value = {
+                "inputs": self.inputs,
+                "github": {"action_path": ROOT},
+                "steps": {f"gate.outputs.{n}": v for n, v in self.outputs.items()},
+            }[kind][name]
+            return str(value).lower() if isinstance(value, bool) else str(value)
+
+        return re.sub(r"\$\{\{ (\S+) \}\}", filled, text)
+
+    @property
+    def outputs(self) -> dict[str, str]:
+        """The outputs of the step `gate`."""
+        return dict(line.split("=", 1) for line in self.output.read_text("utf-8").splitlines()) if self.output.is_file() else {}
 
 
 @pytest.fixture(scope="module")
@@ -130,6 +164,11 @@ def steps() -> list[dict]:
     return ci_file(GITHUB)["jobs"]["gate"]["steps"]
 
 
+@pytest.fixture
+def action(steps, tmp_path) -> Action:
+    return Action(steps[-1], tmp_path / "output")
+
+
 def test_the_baseline_is_committed_and_the_outputs_are_not(first):
     assert first.shell("git ls-files").splitlines() == [
         "baselines/rag.json",
@@ -139,9 +178,9 @@ def test_the_baseline_is_committed_and_the_outputs_are_not(first):
     ]
 
 
-def test_an_unchanged_commit_passes_on_github_with_a_summary_and_what_is_cached_and_kept(first, steps, tmp_path):
-    first.shell(step(steps, "sweep"))
-    shown = first.shell(step(steps, "gate"), GITHUB_ACTIONS="true", GITHUB_STEP_SUMMARY=tmp_path / "summary.md")
+def test_an_unchanged_commit_passes_on_github_with_a_summary_and_what_is_cached_and_kept(first, steps, action, tmp_path):
+    action.run(first, "sweep")
+    shown = action.run(first, "gate", GITHUB_ACTIONS="true", GITHUB_STEP_SUMMARY=tmp_path / "summary.md")
     assert "identical on 59 questions" in shown
     assert "::error" not in shown
     assert "pass" in (tmp_path / "summary.md").read_text("utf-8")
@@ -150,8 +189,9 @@ def test_an_unchanged_commit_passes_on_github_with_a_summary_and_what_is_cached_
     (cache,) = [each["with"] for each in steps if each.get("uses", "").startswith("actions/cache")]
     assert (first.folder / cache["path"].split()[0]).is_dir()
     assert cache["key"].startswith(cache["restore-keys"])
-    (kept,) = [each["with"] for each in steps if each.get("uses", "").startswith("actions/upload")]
-    assert all((first.folder / name).is_file() for name in kept["path"].split())
+    assert action.outputs == {"exit-code": "0", "alarms": "0", "folder": "outputs/rag"}
+    (kept,) = [each for each in ACTION["runs"]["steps"] if each.get("uses", "").startswith("actions/upload")]
+    assert all((first.folder / name).is_file() for name in action.value(kept["with"]["path"]).split())
 
 
 def test_the_steps_of_gitlab_pass_and_write_what_is_cached_and_kept(first):
@@ -164,7 +204,7 @@ def test_the_steps_of_gitlab_pass_and_write_what_is_cached_and_kept(first):
 
 @pytest.mark.parametrize(
     "changed",
-    ["prompts/answer.txt", "src/app/rag.py", "data/questions.jsonl", "experiments/rag.yaml", "baselines/rag.json", "wheels/w.whl"],
+    ["prompts/answer.txt", "src/app/rag.py", "data/questions.jsonl", "experiments/rag.yaml", "baselines/rag.json", "pyproject.toml"],
 )
 def test_both_jobs_run_on_changes_to_prompts_chunking_code_and_data(changed):
     # YAML 1.1 reads the key `on` as true.
@@ -176,13 +216,12 @@ def test_both_jobs_run_on_changes_to_prompts_chunking_code_and_data(changed):
 
 
 def test_a_second_run_of_both_sides_passes_if_nothing_changed(first, tmp_path):
-    one, two = blocks(PAGE, "yml")[TWO_STAGES], tmp_path / "output"
-    gate, decide = (each["run"] for each in yaml.safe_load(one))
-    first.shell(gate, GITHUB_OUTPUT=two)
-    assert two.read_text() == "alarms=0\n"
+    gate, decide = yaml.safe_load(blocks(PAGE, "yml")[TWO_STAGES])
+    Action(gate, tmp_path / "held").run(first, "gate")
+    assert decide["if"] == "steps.gate.outputs.alarms != '0'"
     # Nothing here is random, so the second step is run although there is no alarm.
     first.share_store("again/base", "again/head")
-    assert "pass" in first.shell(decide)
+    assert "pass" in first.shell(decide["run"])
     assert (first.folder / "again/base/rag/manifest.json").is_file()
 
 
@@ -192,17 +231,17 @@ def test_a_baseline_can_be_the_mean_of_three_outputs(first):
     assert '"runs": 3' in (first.folder / "baselines/rag.json").read_text("utf-8")
 
 
-def test_a_change_that_breaks_retrieval_fails_and_is_accepted_by_a_reviewed_baseline(first, steps, tmp_path):
+def test_a_change_that_breaks_retrieval_fails_and_is_accepted_by_a_reviewed_baseline(first, action, tmp_path):
     first.set(pipeline=FAST | {"chunking": {"kind": "markdown", "size": 24}})
-    first.shell(step(steps, "sweep"))
-    shown = first.shell(step(steps, "gate"), code=1, GITHUB_ACTIONS="true", GITHUB_STEP_SUMMARY=tmp_path / "summary.md")
+    action.run(first, "sweep")
+    shown = action.run(first, "gate", code=1, GITHUB_ACTIONS="true", GITHUB_STEP_SUMMARY=tmp_path / "summary.md")
     assert re.search(r"^FAIL +span_recall@2000t not below baselines/rag.json", shown, re.MULTILINE)
     assert re.search(r"^::error ", shown, re.MULTILINE)
     assert "hb-0" in (tmp_path / "summary.md").read_text("utf-8")
     assert ElementTree.parse(first.folder / "gate.xml").getroot().get("failures") != "0"
     update, release = blocks(PAGE, "bash")[2:4]
     assert "baselines/rag.json" in first.shell(update)
-    first.shell(step(steps, "gate"))
+    action.run(first, "gate")
     first.shell("git show HEAD~1:baselines/rag.json > baselines/before.json")
     first.shell(release)
     first.shell(release.splitlines()[1].replace("release.json", "before.json"), code=1)
@@ -212,3 +251,44 @@ def test_the_exit_codes_of_the_page_are_those_of_the_command(first):
     listed = re.findall(r"^\| (\d) \|", PAGE.read_text("utf-8"), re.MULTILINE)
     assert listed == ["0", "1", "2", "4"]
     first.shell("workbench gate outputs/rag --fail-below recall@5=1.1", code=2)
+
+
+def test_the_action_reads_no_input_as_a_command_and_leaves_an_alarm_to_a_later_step(first, tmp_path):
+    odd = {"uses": "OWNER/workbench@main", "with": {"run": "$(touch ran); echo", "options": "--rule recall@5>=0;touch${IFS}ran"}}
+    action = Action(odd, tmp_path / "output")
+    assert not action.run(first, "gate", code=2)
+    assert not (first.folder / "ran").exists()
+    # A drop that another run may not repeat: the run says that a server reranked its hits.
+    first.set(pipeline=FAST | {"chunking": {"kind": "markdown", "size": 24}})
+    first.shell("workbench sweep experiments/rag.yaml")
+    manifest = first.folder / "outputs/rag/manifest.json"
+    content = json.loads(manifest.read_text("utf-8"))
+    (configuration,) = content["configurations"].values()
+    configuration["retrieval"]["rerank"] = {"kind": "endpoint"}
+    manifest.write_text(json.dumps(content), "utf-8")
+    for held, code in ((False, 4), (True, 0)):
+        action = Action({"uses": odd["uses"], "with": {"run": "rag", "hold-alarms": held}}, tmp_path / f"output-{held}")
+        action.run(first, "gate", code=code)
+        assert action.outputs == {"exit-code": "4", "alarms": "1", "folder": "outputs/rag"}
+
+
+def test_the_hooks_check_the_dataset_and_strip_notebooks(first):
+    hooks = {each["id"]: each for each in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))}
+    (repository,) = ci_file(HOOKS)["repos"]
+    used = {each["id"]: each for each in repository["hooks"]}
+    assert used.keys() == hooks.keys()
+    check, strip = hooks["workbench-dataset-check"], hooks["workbench-strip-notebooks"]
+    words = " ".join([check["entry"], *used[check["id"]]["args"]])
+    assert "; 0 faults" in first.shell(words)
+    notebook = first.folder / "n.ipynb"
+    notebook.write_text(
+        (ROOT / "notebooks/start.ipynb")
+        .read_text("utf-8")
+        .replace('"outputs": []', '"outputs": [{"name": "stdout", "output_type": "stream", "text": ["secret"]}]', 1),
+        "utf-8",
+    )
+    assert "secret" in notebook.read_text("utf-8")
+    first.shell(f"{Path(sys.executable).parent / strip['entry']} n.ipynb")
+    assert "secret" not in notebook.read_text("utf-8")
+    (first.folder / "data/questions.jsonl").write_text('{"query": 3}\n', "utf-8")
+    first.shell(words, code=1)

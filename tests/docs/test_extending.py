@@ -82,7 +82,8 @@ def test_the_page_adds_a_component_of_every_kind_and_a_stage(installed: Path, tm
     values = metrics.pivot(index="configuration", columns="metric", values="value")
     assert list(values.index) == [
         "pages",
-        *("paragraphs", "paragraphs-dot", "paragraphs-overlap", "paragraphs-overlap-coverage", "paragraphs-overlap-keywords"),
+        *(f"paragraphs-{rest}-opening" for rest in ("hashing-512d-dot", "hashing-512d")),
+        *(f"paragraphs-overlap-{rest}opening" for rest in ("coverage-pool20-", "keywords-", "")),
     ]
     assert values["top_document"].between(0.01, 1).all()
     # The target only searches.
@@ -90,13 +91,13 @@ def test_the_page_adds_a_component_of_every_kind_and_a_stage(installed: Path, tm
     assert values["brevity"].drop("pages").between(0.001, 1).all()
     assert values["top_document"].tolist() == values["success@1"].tolist()
     # The vectors have unit length, so that dot products rank as cosines do.
-    assert values["mrr@10"]["paragraphs-dot"] == pytest.approx(values["mrr@10"]["paragraphs"])
+    assert values["mrr@10"]["paragraphs-hashing-512d-dot-opening"] == pytest.approx(values["mrr@10"]["paragraphs-hashing-512d-opening"])
     timings = pd.read_parquet(tmp_path / "outputs" / "harbour" / "timings.parquet")
     assert set(timings.loc[timings["name"] == "seconds_words", "configuration"]) == set(values.index)
     words = pd.read_parquet(tmp_path / "outputs" / "harbour" / "chunk_words.parquet")
     counted = pd.read_parquet(tmp_path / "outputs" / "harbour" / "configurations.parquet").set_index("configuration")["chunks"].dropna()
     assert words.groupby("configuration")["chunks"].sum()[counted.index].tolist() == counted.tolist()
-    hits = pd.read_parquet(tmp_path / "outputs" / "harbour" / "hits.parquet").query("configuration == 'paragraphs'")
+    hits = pd.read_parquet(tmp_path / "outputs" / "harbour" / "hits.parquet").query("configuration == 'paragraphs-hashing-512d-opening'")
     documents = {document.doc_id: document.text for document in GoldenSource(path=str(handbook_few)).load().documents}
     first = hits.iloc[0]
     assert "\n\n" not in documents[first["doc_id"]][first["start"] : first["end"]]

@@ -28,7 +28,7 @@ def configurations(folder: Path) -> set[str]:
 
 def test_a_splitter_of_ones_own_is_checked_and_compared(tmp_path: Path) -> None:
     output = follow(OWN_SPLITTER, tmp_path, tmp_path) / "splitter"
-    assert configurations(output) == {"callable-my_splitter.by_section", "markdown-128", "fixed-128-0"}
+    assert configurations(output) == {"callable-my_splitter.by_section-bm25", "markdown-128-bm25", "fixed-128-0-bm25"}
     assert (output / "report.html").is_file()
 
 

@@ -10,7 +10,7 @@ import pytest
 from tests.answered_runs import Planted, answered
 from tests.made_runs import Made
 from workbench.core.errors import InputError
-from workbench.gate.baseline import Differences, baseline_of, changed_settings, differences, read_baseline, write_baseline
+from workbench.gate.baseline import Differences, baseline_of, differences, read_baseline, write_baseline
 from workbench.report.results.run_tables import RunTables
 from workbench.runner.execution.local import Outcome
 
@@ -172,13 +172,6 @@ def test_repeats_of_answers_do_not_repeat_a_random_search(made: Made):
     settings = {name: {**parts, "embedding": {"kind": "openai"}} for name, parts in run.manifest["configurations"].items()}
     with pytest.raises(InputError, match="embedding: openai"):
         baseline_of([RunTables({**run.manifest, "configurations": settings}, run.sources)], run.names[0])
-
-
-def test_changed_settings_have_both_values():
-    before = {"retrieval": {"kind": "dense", "k": 10}, "chunking": {"kind": "fixed", "size": 64}, "rerank": None}
-    after = {"retrieval": {"kind": "dense", "k": 2}, "chunking": {"kind": "sentence", "size": 64}, "rerank": {"kind": "mmr"}}
-    assert changed_settings(before, after) == ("retrieval.k 10 → 2", "chunking fixed → sentence", "rerank none → mmr")
-    assert changed_settings(before, before) == ()
 
 
 def test_a_device_is_no_baseline():

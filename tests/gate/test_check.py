@@ -14,7 +14,7 @@ import pytest
 from tests.gated_runs import BASE, DOCUMENTS, PRIMARY, QUESTIONS, VALUES, as_random, floors, repeated
 from workbench.core.errors import InputError
 from workbench.core.text.formatting import number, signed
-from workbench.gate.baseline import Baseline, baseline_of, measured_by, measurement, read_baseline, write_baseline
+from workbench.gate.baseline import Baseline, baseline_of, read_baseline, write_baseline
 from workbench.gate.check import GateReport, check_gate, compared_subjects, gated_configuration
 from workbench.gate.comparisons import SecondRuns
 from workbench.gate.render import annotation_lines, gate_junit, gate_lines, gate_markdown, gate_table
@@ -24,6 +24,7 @@ from workbench.measures.statistics.decisions import Decision
 from workbench.report.analysis.findings import findings
 from workbench.report.render.plain import escaped
 from workbench.report.results.run_tables import RunTables
+from workbench.report.runs.inputs import measured_by, measurement
 from workbench.report.topics.run.gate import gate
 
 
@@ -89,8 +90,14 @@ def test_a_drop_that_may_be_tolerated_is_shown_but_is_not_called_beyond_the_tole
 
 def test_a_small_drop_that_is_significant_passes_and_is_noted(against):
     report = against("tolerated")
+    rule = only(report)
     assert (report.outcome, report.exit_code) == (Decision.PASS, 0)
-    assert "worse, within tolerance" in only(report).reason
+    assert "worse, within tolerance" in rule.reason
+    assert rule.equivalent
+    assert f"equivalent within ±{number(-rule.limit)}" in rule.reason
+    failed = only(against("worse"))
+    assert not failed.equivalent
+    assert "equivalent" not in failed.reason
 
 
 def test_noise_around_the_margin_is_undecided_and_says_how_many_questions_would_decide(against):

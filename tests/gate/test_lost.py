@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from tests.answered_runs import Planted, answered, with_causes
-from tests.lost_runs import FACTS, Sweep, documents
+from tests.lost_runs import FACTS, FILLER, Sweep, documents
 from workbench.core.records import Span
 from workbench.gate.baseline import Baseline, Differences, baseline_of
 from workbench.gate.losses import LabelledPlaces, LostLabel, RankedSpans, cause_of_loss, lost_questions
@@ -109,6 +109,17 @@ def test_a_changed_document_is_the_cause_of_what_it_lost(swept: Sweep, before: B
     (lost,) = lost_of(swept(texts), before)
     assert (lost.query_id, lost.cause, lost.rank_before, lost.rank_after) == ("door", "changed", 1, 0)
     assert lost.explanation == "the text of door changed, and it fell from rank 1 out of the hits"
+
+
+def test_evidence_that_moved_within_a_changed_document_is_lost_like_any_other(swept: Sweep, before: Baseline) -> None:
+    stale = {f"old-lamp-{year}": FACTS["lamp"].replace("nine", "eight") for year in (2021, 2022, 2023)}
+    moved = documents() | stale | {"lamp": f"{FILLER} " * 8 + FACTS["lamp"]}
+    (lost,) = lost_of(swept(moved), before)
+    assert (lost.query_id, lost.subject, lost.cause, lost.rank_before) == ("lamp", "evidence", "changed", 1)
+    assert (lost.value_before, lost.value_after) == (1.0, 0.0)
+    # The baseline keeps places, not texts, and the text at these places is another now.
+    assert lost.before[0]["text"] == "its text then is not known"
+    assert FACTS["lamp"] not in "".join(hit["text"] for hit in lost.before)
 
 
 def test_a_removed_document_is_named_once_and_not_also_by_its_evidence(swept: Sweep, before: Baseline) -> None:

@@ -24,7 +24,7 @@ def tagged(notebook, tag):
 def test_the_notebook_to_start_from_and_those_of_a_sweep_are_there():
     assert {name: made_by_a_sweep(notebook) for name, notebook in NOTEBOOKS.items()} == {
         "start": False,
-        "explore": False,
+        "work": False,
         "label": False,
         "comparison": True,
         "configuration": True,

@@ -107,14 +107,14 @@ def test_every_kind_of_target_has_the_scores_of_the_pipeline(results: wb.Results
     assert results.failures == {}
     columns = ["query_id", "metric", "value", "state", "reason"]
     table = results.queries[results.queries["metric"].isin(METRICS)]
-    own, theirs = (table.loc[table["configuration"] == name, columns].reset_index(drop=True) for name in ("fixed-128-0", kind))
+    own, theirs = (table.loc[table["configuration"] == name, columns].reset_index(drop=True) for name in ("fixed-128-0-bm25", kind))
     assert (own["state"] == "scored").sum() > 100
     pd.testing.assert_frame_equal(own, theirs, check_exact=True)
 
 
 def test_what_was_recorded_has_no_latency(results: wb.Results) -> None:
     timed = set(results.timings.loc[results.timings["name"] == "latency_question_p50", "configuration"])
-    assert timed == {"fixed-128-0", "callable", "langchain", "http", "mcp-stdio", "mcp-http"}
+    assert timed == {"fixed-128-0-bm25", "callable", "langchain", "http", "mcp-stdio", "mcp-http"}
 
 
 def test_equal_systems_have_no_winner(results: wb.Results) -> None:

@@ -82,7 +82,7 @@ def scores(results: wb.Results, configuration: str, metric: str) -> pd.DataFrame
     "metric", ["recall@5", "precision@5", "mrr@10", "ndcg@10", "hit_recall@5", "span_recall@2000t", "span_precision@2000t"]
 )
 def test_the_same_hits_have_the_same_scores_from_a_pipeline_and_from_a_target(results, target, metric):
-    own, theirs = scores(results, "fixed-128-0", metric), scores(results, target, metric)
+    own, theirs = scores(results, "fixed-128-0-bm25", metric), scores(results, target, metric)
     assert own["state"].eq("scored").any()
     pd.testing.assert_frame_equal(own, theirs, check_exact=True)
 
@@ -107,7 +107,7 @@ def test_metrics_of_text_do_not_apply_to_a_target_that_returns_ids(results):
 
 
 def test_a_document_that_the_dataset_does_not_have_takes_its_rank(results):
-    own, foreign = scores(results, "fixed-128-0", "mrr@10"), scores(results, "foreign", "mrr@10")
+    own, foreign = scores(results, "fixed-128-0-bm25", "mrr@10"), scores(results, "foreign", "mrr@10")
     first = own.index[own["value"] == 1]
     assert len(first)
     assert foreign.loc[first, "value"].tolist() == [0.5] * len(first)

@@ -31,12 +31,13 @@ SCISSORS = "✂"
 
 @dataclass(frozen=True, slots=True)
 class EvidenceMark:
-    """A span of evidence in a text, and whether no chunk delivers it whole. `title` is shown on hovering."""
+    """A span of evidence in a text, and whether no chunk delivers it whole. `title` is shown on hovering, `query_id` is its question."""
 
     start: int
     end: int
     cut: bool
     title: str = ""
+    query_id: str = ""
 
 
 def marked_text(
@@ -101,9 +102,10 @@ def load_dataset(
 
     Parameters
     ----------
-    path: a folder or file, relative to the working directory: Workbench's own format, BEIR, TREC, or a CSV or parquet table.
+    path: a folder or file, relative to the working directory: Workbench's own format, BEIR, TREC, a CSV or parquet table, or a dataset that
+        Hugging Face's `datasets` saved.
     split: load the questions of this split only. By default all questions are loaded, and those of `test` for BEIR.
-    kind: `golden`, `list`, `beir`, `nfcorpus`, `trec` or `table`. By default it is recognised from the path.
+    kind: `golden`, `list`, `beir`, `nfcorpus`, `trec`, `table` or `huggingface`. By default it is recognised from the path.
     documents: the documents, if they are not in `path`.
     qrels: the judgements of TREC topics, if they are not in `path`.
     unlabelled: accept questions without a relevant document, and a file of questions without any, so that `label` can label and add them.

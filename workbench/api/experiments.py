@@ -94,7 +94,7 @@ class Experiment(AdvisedNames):
     ...     metrics=[wb.span_recall @ wb.tokens(2000), wb.recall @ 5],
     ... )
     >>> experiment.names
-    ['fixed-128-0', 'fixed-256-0']
+    ['fixed-128-0-bm25', 'fixed-256-0-bm25']
     """
 
     guesses: ClassVar[Mapping[str, str]] = {
@@ -234,8 +234,8 @@ def sweep(
     ... )
     >>> results = wb.sweep(experiment)  # doctest: +ELLIPSIS
     sizes: 2 configurations, 98 questions, 54 documents
-    [1/2] fixed-128-0: ...
-    [2/2] fixed-256-0: ...
+    [1/2] fixed-128-0-bm25: ...
+    [2/2] fixed-256-0-bm25: ...
     >>> len(results.leaderboard())
     2
     """

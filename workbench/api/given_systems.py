@@ -16,6 +16,7 @@ from workbench.core.component import Component
 from workbench.core.errors import InputError
 from workbench.core.imported_functions import imported_object
 from workbench.core.records import Dataset, Document
+from workbench.core.schemas import pandas_frame
 from workbench.measures.metrics.names import MOST_K
 from workbench.report.results.run_tables import MANIFEST
 from workbench.runner.pipeline.single_question import SingleAnswer
@@ -58,7 +59,7 @@ def target_for(
     own, name = {"name": name} if name else {}, name or "system"
     settings: dict[str, Any] = {"k": k or (depth.first if depth else FIRST_K), "enough": depth.reached if depth and k is None else None}
     given = _at(system, name) if isinstance(system, str | Path) else system
-    match indexed(given, dataset):
+    match indexed(pandas_frame(given), dataset):
         case RecordedTarget() as recorded if depth and "k" not in recorded.model_fields_set:
             return recorded.model_copy(update={**own, "k": k or _recorded_depth(recorded, depth)})
         case Target() as target:
@@ -135,7 +136,7 @@ def _at(path: str | Path, name: str) -> object:
     if re.match(r"https?://", text):
         raise InputError(f"{name} is the address {text}", "make a target of it: wb.HttpTarget(...), or wb.McpTarget(...) for an MCP server")
     if place.is_file():
-        return RecordedTarget(name=name, path=str(place))
+        return RecordedTarget(name=name, path=place.as_posix())
     if _FUNCTION.fullmatch(text):
         return imported_object(text)
     if place.is_dir():

@@ -16,10 +16,10 @@ from workbench.report.cells import digits_for
 from workbench.report.model import Figure as FigureBlock
 from workbench.report.model import Section
 from workbench.report.topics.answers.calibration import calibration_figure, calibrations
-from workbench.report.topics.answers.causes import answer_failures
-from workbench.report.topics.retrieval.costs import frontier_figure
-from workbench.report.topics.retrieval.sizes import curves
-from workbench.report.topics.retrieval.verdict import differences
+from workbench.report.topics.answers.causes import causes_plot
+from workbench.report.topics.retrieval.costs import frontier_plot
+from workbench.report.topics.retrieval.curves import curves_plot
+from workbench.report.topics.retrieval.differences import differences
 from workbench.report.topics.run.configurations import lengths_figure
 
 if TYPE_CHECKING:
@@ -99,10 +99,10 @@ class Plots(AdvisedNames):
         """
         if cost not in COSTS:
             raise InputError(f"there is no cost {cost!r}{meant(cost, COSTS)}", f"the costs are {', '.join(COSTS)}")
-        figure = frontier_figure(self.findings, cost)
+        figure = frontier_plot(self.findings, cost)
         if figure is None:
             raise InputError(f"fewer than two configurations have the cost {cost}", f"choose another of {', '.join(COSTS)}")
-        return _displayed(figure.drawing)
+        return _displayed(figure)
 
     def curves(self) -> "Figure":
         """Plot the share of the evidence delivered against the tokens delivered. Raises InputError if the data have no evidence.
@@ -112,14 +112,14 @@ class Plots(AdvisedNames):
         >>> results.plot.curves().axes[0].get_xlabel()
         'tokens of delivered text'
         """
-        return _drawing(curves(self.findings), "the data have no evidence")
+        return _found(curves_plot(self.findings), "the data have no evidence")
 
     def lengths(self, configuration: str) -> "Figure":
         """Plot the lengths of a configuration's chunks with the embedder's window. Raises InputError for an unknown name.
 
         Examples
         --------
-        >>> results.plot.lengths("fixed-128-0").axes[0].get_ylabel()
+        >>> results.plot.lengths("fixed-128-0-bm25").axes[0].get_ylabel()
         'number of chunks'
         """
         standings = {standing.name: standing for standing in self.findings.standings.finished}
@@ -138,7 +138,7 @@ class Plots(AdvisedNames):
         Traceback (most recent call last):
         workbench.core.errors.InputError: no failed answer of the run has a cause
         """
-        return _drawing(answer_failures(self.findings), "no failed answer of the run has a cause")
+        return _found(causes_plot(self.findings), "no failed answer of the run has a cause")
 
     def calibration(self, task: Task = "support") -> "Figure":
         """Plot the share of items that people labelled as good against the score of a task's judge.
@@ -174,6 +174,12 @@ def _drawing(section: Section | None, missing: str) -> "Figure":
     if not figures:
         raise InputError(missing)
     return _displayed(figures[0].drawing)
+
+
+def _found(figure: "Figure | None", missing: str) -> "Figure":
+    if figure is None:
+        raise InputError(missing)
+    return _displayed(figure)
 
 
 def _displayed(figure: "Figure") -> "Figure":

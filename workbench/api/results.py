@@ -19,15 +19,18 @@ from workbench.core.text.guessed_names import advised_names, checked_names
 from workbench.measures.statistics.verdict import Verdict
 from workbench.report.analysis.answer_values import answering
 from workbench.report.analysis.causes import answer_cause_meanings, cause_meanings, failed_answers, missed_evidence
+from workbench.report.analysis.decision import decide, shown_first
 from workbench.report.analysis.decomposition import decomposition_table
 from workbench.report.analysis.findings import Findings, findings
 from workbench.report.analysis.judges import has_judges
-from workbench.report.analysis.pairwise import between_runs
+from workbench.report.analysis.pairwise import compared
 from workbench.report.analysis.parts import parts_table
 from workbench.report.render.html import write_report
 from workbench.report.render.notebook import show
 from workbench.report.results.run_tables import RunTables
-from workbench.report.topics.registry import answers
+from workbench.report.runs.comparison import RunPair
+from workbench.report.runs.comparison_page import RunComparison
+from workbench.report.topics.decision.opening import opening
 from workbench.report.topics.retrieval.ranking import ranking_table
 from workbench.report.views import AnswersView, ComparisonView, ConfigurationView, JudgeView
 
@@ -69,7 +72,7 @@ class Results(RunTables):
     >>> import workbench as wb
     >>> results = wb.load("outputs/sizes")
     >>> results.verdict.best
-    ('fixed-256-0', 'fixed-128-0')
+    ('fixed-256-0-bm25', 'fixed-128-0-bm25')
     >>> results.metrics.query("slice == 'all' and metric == 'recall@5'")["n"].tolist()
     [78, 78]
     """
@@ -95,7 +98,7 @@ class Results(RunTables):
         **dict.fromkeys(("report", "html", "show", "print", "display"), "results.summary(), or results.to_html(path) for the report"),
         **dict.fromkeys(
             ("diff", "difference", "differences", "significance", "p_values", "test", "pairwise"),
-            "results.compare(a, b), or results.comparisons for all pairs",
+            "results.compare(a, b), results.comparisons for all pairs, or results.compare_runs(other)",
         ),
         **dict.fromkeys(("errors", "failed"), "results.failures"),
         **dict.fromkeys(("load", "open", "from_path"), "wb.load(path)"),
@@ -149,7 +152,7 @@ class Results(RunTables):
         Examples
         --------
         >>> results.leaderboard()["mark"].to_dict()
-        {'fixed-256-0': '=', 'fixed-128-0': '='}
+        {'fixed-256-0-bm25': '=', 'fixed-128-0-bm25': '='}
         """
         standings, primary = self._findings.standings, str(self.primary)
         columns = ["configuration", "place", "mark", primary, "low", "high"]
@@ -175,9 +178,11 @@ class Results(RunTables):
 
         Returns
         -------
-        A DataFrame indexed by metric, with `difference` (a - b) and its bounds `low` and `high`, `n`, `clusters` and `conditional`. If the
-        metric was tested, `p`, `p_adjusted` and `p_all_pairs`, and the bounds `low_adjusted` and `high_adjusted` that hold for all comparisons.
-        Between two runs nothing is tested: `workbench gate` decides whether a run lost something.
+        A DataFrame indexed by metric, with `difference` (a - b) and its bounds `low` and `high`, `n`, `clusters` and `conditional`. The primary
+        metric of two ranked configurations is tested: its bounds hold for all comparisons of its family at once, `p_adjusted` is corrected for
+        them, and `equivalent` is True if the difference is shown to be smaller than the experiment's `smallest_difference`. Other rows are
+        `exploratory`: their bounds are of each difference by itself. Between two runs nothing is tested, and these columns are missing:
+        `workbench gate` decides whether a run lost something.
 
         Raises
         ------
@@ -185,14 +190,14 @@ class Results(RunTables):
 
         Examples
         --------
-        >>> results.compare("fixed-128-0", "fixed-256-0").loc["recall@5", ["n", "clusters"]].tolist()
+        >>> results.compare("fixed-128-0-bm25", "fixed-256-0-bm25").loc["recall@5", ["n", "clusters"]].tolist()
         [78, 46]
-        >>> float(results.compare("fixed-128-0", "fixed-128-0", "outputs/sizes").loc["recall@5", "difference"])
+        >>> float(results.compare("fixed-128-0-bm25", "fixed-128-0-bm25", "outputs/sizes").loc["recall@5", "difference"])
         0.0
         """
         if other is not None:
             another = opened(other, "other")
-            return between_runs(self, self._known(a), another, another._known(b))
+            return RunPair(another, self).by_metric(another._known(b), self._known(a))
         if isinstance(a, Results) or isinstance(b, Results):
             raise InputError(
                 "a run is compared by its configurations", "write results.compare(a, b, other), a of this run and b of the other"
@@ -201,19 +206,30 @@ class Results(RunTables):
             raise InputError(f"{a} is compared with itself", "give two configurations, or a run as the third argument")
         for name in (a, b):
             self._known(name)
-        table = self.comparisons.set_index("metric")
-        rows = table[(table["a"] == a) & (table["b"] == b)]
-        if rows.empty:
-            swapped = table[(table["a"] == b) & (table["b"] == a)]
-            opposite = {
-                "difference": "difference",
-                "low": "high",
-                "high": "low",
-                "low_adjusted": "high_adjusted",
-                "high_adjusted": "low_adjusted",
-            }
-            rows = swapped.assign(**{column: 0.0 - swapped[other] for column, other in opposite.items()})
-        return rows.drop(columns=["a", "b"])
+        return compared(self, a, b)
+
+    def compare_runs(self, other: "Results | str | Path") -> RunComparison:
+        """Compare this run with a later one: what changed in settings, data and versions, and what that did.
+
+        Configurations are matched by their settings, and those that only one run has if a single setting differs. Both runs are compared on the
+        questions with the same text and labels, by the primary metric; p and bounds are corrected for all matched configurations.
+
+        Returns
+        -------
+        A comparison with the `sentence` that concludes, and the tables `changes`, `configurations` (the differences, later minus earlier, with
+        `reading`: `better`, `worse`, `equivalent`, `identical`, `no difference shown` or `too few questions`), `questions` (the largest changes with
+        causes), `ranking`, `costs` and `omitted` (the questions that differ). Its method `to_html(path)` writes a page.
+
+        Raises
+        ------
+        InputError: both are the same run, or have different primary metrics, or no question in common.
+
+        Examples
+        --------
+        >>> results.compare_runs("later/sizes").configurations[["configuration", "changed"]].to_numpy().tolist()
+        [['fixed-128-0-bm25-stemmer_none', 'retrieval.stemmer english → none']]
+        """
+        return RunComparison.of(self, opened(other, "other"))
 
     @checked_names
     def what_if(self, metric: "str | Metric" = "", within: str = "all", *, dataset: Dataset | None = None) -> pd.DataFrame:
@@ -240,7 +256,7 @@ class Results(RunTables):
         Examples
         --------
         >>> results.what_if("recall@3")[["configuration", "n", "source"]].sort_values("configuration").to_dict("records")[0]
-        {'configuration': 'fixed-128-0', 'n': 78, 'source': 're-scored'}
+        {'configuration': 'fixed-128-0-bm25', 'n': 78, 'source': 're-scored'}
         """
         # Deferred: opening and reading a run needs no library of metrics.
         from workbench.api.scoring.rescore import RunDataset
@@ -317,7 +333,7 @@ class Results(RunTables):
 
         Examples
         --------
-        >>> sorted(set(results.causes("fixed-128-0")["cause"]))
+        >>> sorted(set(results.causes("fixed-128-0-bm25")["cause"]))
         ['boundary', 'rank']
         """
         name = self._known(configuration)
@@ -349,7 +365,7 @@ class Results(RunTables):
 
         Examples
         --------
-        >>> report = results.gate("recall@5 >= 0.5", configuration="fixed-128-0")
+        >>> report = results.gate("recall@5 >= 0.5", configuration="fixed-128-0-bm25")
         >>> report.outcome.value, report.exit_code, report.rules[0].rule
         ('pass', 0, 'recall@5 >= 0.5')
         """
@@ -373,6 +389,30 @@ class Results(RunTables):
         return write_report(self, Path(path))
 
     @checked_names
+    def log_to_mlflow(self, experiment: str = "", *, tracking_uri: str = "") -> str:
+        """Log the run to MLflow, and return the id of the MLflow run.
+
+        The run of MLflow has the verdict (tag `workbench.verdict` and `verdict.txt`), the leaderboard as a table (`leaderboard.json`) and the report
+        (`report.html`). A nested run for each configuration has the settings that vary as parameters and the means as metrics: `recall_at_5` for `recall@5`,
+        `recall_at_5_low` and `_high` for the interval of the primary metric, and the condition after a dot for answers under conditions. The tag
+        `workbench.metrics` maps these names to ours. `experiment` and `tracking_uri` are those of MLflow, by default the ones that are set there.
+        Needs `pip install 'rag-workbench[mlflow]'`.
+
+        Raises
+        ------
+        InputError: MLflow is not installed, or refuses the run.
+
+        Examples
+        --------
+        >>> len(results.log_to_mlflow("sizes", tracking_uri=server))  # the address of your server, such as http://localhost:5000
+        32
+        """
+        # Deferred: MLflow is an extra.
+        from workbench.api.mlflow import log_results
+
+        return log_results(self, self.leaderboard(), experiment, tracking_uri)
+
+    @checked_names
     def export(self, configuration: str, folder: str | Path | None = None, *, allow_code: bool = False) -> Path:
         """Export a configuration as a folder that answers questions without Workbench, and return the folder.
 
@@ -385,7 +425,7 @@ class Results(RunTables):
 
         Examples
         --------
-        >>> folder = results.export("fixed-256-0", "taxi_finder")
+        >>> folder = results.export("fixed-256-0-bm25", "taxi_finder")
         >>> (folder / "retrieve.py").is_file()
         True
         """
@@ -412,14 +452,14 @@ class Results(RunTables):
         return ComparisonView(self)
 
     def summary(self) -> str:
-        """Answer the eight questions at the head of the report in plain sentences. They name a winner only if the verdict does.
+        """Return the decision at the head of the report as lines of text: what to use, how sure that is, its cost, and what to do next.
 
         Examples
         --------
-        >>> results.summary()[:19]
-        'What won? No winner'
+        >>> results.summary()[:10]
+        'Start with'
         """
-        return "\n".join(f"{answer.question} {answer.text}" for answer in answers(self._findings))
+        return opening(decide(self._findings)).text
 
     @checked_names
     def configuration(self, name: str) -> ConfigurationView:
@@ -431,7 +471,7 @@ class Results(RunTables):
 
         Examples
         --------
-        >>> type(results.configuration("fixed-128-0").worst()).__name__
+        >>> type(results.configuration("fixed-128-0-bm25").worst()).__name__
         'Shown'
         """
         return ConfigurationView(self, self._known(name))
@@ -439,7 +479,7 @@ class Results(RunTables):
     def answer_view(self, configuration: str = "") -> AnswersView:
         """Show the answers of the run, and those of one configuration beside their contexts, as the answers notebook does.
 
-        The default is the first configuration of the ranking that answers.
+        The default is the configuration that the report's first screen shows, or else the first of the ranking that answers.
 
         Raises
         ------
@@ -451,7 +491,7 @@ class Results(RunTables):
         Traceback (most recent call last):
         workbench.core.errors.InputError: the run sizes has no answers; add answering to the pipeline of the experiment and sweep again
         """
-        names = answering(self)
+        names = shown_first(self._findings, answering(self))
         if not names:
             raise InputError(f"the run {self.name} has no answers", "add answering to the pipeline of the experiment and sweep again")
         name = self._known(configuration) if configuration else names[0]
@@ -462,7 +502,7 @@ class Results(RunTables):
     def judge_view(self, configuration: str = "") -> JudgeView:
         """Show how far the judges of the run can be trusted and why answers fail, as the judge notebook does.
 
-        The claims are those of one configuration, by default of the first of the ranking that answers.
+        The claims are those of one configuration, by default of the one that the report's first screen shows, or else the first that answers.
 
         Raises
         ------

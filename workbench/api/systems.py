@@ -1,11 +1,8 @@
 """Compare systems that Workbench did not build on a dataset, from Python."""
 
-import atexit
 import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,7 +15,7 @@ from workbench.api.scoring.score import Scores
 from workbench.api.scoring.systems import EnoughHits
 from workbench.components.judging.settings import Judging
 from workbench.core.errors import InputError, RunError
-from workbench.core.files import store_errors
+from workbench.core.files import store_errors, temporary_folder
 from workbench.core.records import Dataset
 from workbench.core.text.guessed_names import checked_names
 from workbench.core.text.progress import say_above
@@ -84,8 +81,8 @@ def compare(
     Parameters
     ----------
     systems: the systems by name, such as two versions of a function. A system is an index or a pipeline; a function, sync or async; an object with
-        `search` or `answer`; a retriever or a chain of LangChain; a retriever or a query engine of LlamaIndex; a target such as `wb.HttpTarget`; the
-        path of recorded results, such as a TREC run; or a function as `package.module:name`.
+        `search` or `answer`; a retriever or a chain of LangChain; a retriever or a query engine of LlamaIndex; a component or a
+        pipeline of Haystack; a target such as `wb.HttpTarget`; the path of recorded results, such as a TREC run; or a function as `package.module:name`.
     metrics: names or expressions, by default those of an experiment. The first is the primary metric.
     k: how many hits to ask for. By default a search that takes their number is asked for more, up to 1,000, until the hits have as many distinct
         documents, slices and tokens as the metrics read, and its latency is that of all these calls. A target has its own `k`.
@@ -153,8 +150,7 @@ def scores_of_target(target: Target, dataset: Dataset, metrics: Sequence[Metric]
 def _run(settings: dict[str, Any], made: dict[str, Any], outputs: str | Path | None) -> Results:
     spec = experiment_of(settings, "the comparison", made=made)
     # Always in a new folder: a function that has changed since must not get the results of an earlier one.
-    folder = Path(tempfile.mkdtemp(prefix="workbench-"))
-    atexit.register(partial(shutil.rmtree, folder, ignore_errors=True))
+    folder = temporary_folder()
     # A comparison of few systems needs no line for each.
     outcome = run_experiment(spec, folder, lambda _: None)
     if not outcome.results:

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import click
 
+from workbench.cli.options import run_argument
 from workbench.core.text.terminal import say
 
 
 @click.command()
-@click.argument("folder", type=click.Path(path_type=Path), metavar="OUTPUTS/NAME")
+@run_argument
 @click.option("--configuration", metavar="NAME", help="The configuration; by default the experiment's baseline, or its only one.")
 @click.option("--repository", type=click.Path(path_type=Path), default=".", help="The folder whose CI files are read.  [default: .]")
 @click.option("--log", type=click.Path(path_type=Path), help="The log of your service, which wb.QueryLog wrote.")

@@ -14,13 +14,11 @@ from workbench.core.text.formatting import plural
 from workbench.core.text.terminal import say, say_aside
 
 if TYPE_CHECKING:
-    from workbench.core.records import Dataset
-    from workbench.data.draft import DatasetDraft
     from workbench.people.generation.generate import Generated
     from workbench.people.generation.model import CachedModel
 
 # Copied from the sources, which take longer to import than the help takes to print.
-KINDS = ("golden", "list", "beir", "nfcorpus", "trec", "table")
+KINDS = ("golden", "list", "beir", "nfcorpus", "trec", "table", "huggingface")
 
 
 @click.group()
@@ -43,7 +41,7 @@ def _place(command: Callable[..., None]) -> Callable[..., None]:
 @_place
 def check(path: str, split: str | None, **options: Any) -> None:
     """Report every fault of a dataset at once, whatever its kind. Exit 1 if it has any."""
-    from workbench.data.checks import faults, notes
+    from workbench.data.checks import draft_counts, faults, notes
     from workbench.data.sources import recognise
 
     draft = recognise(path, split, **options).read()
@@ -52,8 +50,7 @@ def check(path: str, split: str | None, **options: Any) -> None:
         say(f"note: {note}")
     for fault in problems:
         say(fault)
-    pieces = {(row.query_id, row.need) for row in draft.evidence}
-    say(f"{path}: {_counted(draft, len(pieces), len(draft.evidence))}; {plural(len(problems), 'fault')}")
+    say(f"{path}: {draft_counts(draft)}; {plural(len(problems), 'fault')}")
     sys.exit(1 if problems else 0)
 
 
@@ -66,7 +63,7 @@ def import_(path: str, folder: Path, split: str | None, recurrences: bool, **opt
 
     Texts given as relevant chunks become evidence spans. The folder gives the same scores as the dataset that was read.
     """
-    from workbench.data.checks import notes
+    from workbench.data.checks import counts_text, notes
     from workbench.data.formats.golden import write_golden
     from workbench.data.sources import recognise
 
@@ -77,7 +74,7 @@ def import_(path: str, folder: Path, split: str | None, recurrences: bool, **opt
     for note in notes(draft):
         say(f"note: {note}")
     spans = sum(len(need.alternatives) for need in imported.needs)
-    say(f"{folder}: {_counted(imported, len(imported.needs), spans)}")
+    say(f"{folder}: {counts_text(imported, len(imported.needs), spans)}")
 
 
 @dataset.command("from-log")
@@ -276,15 +273,3 @@ def accept(file: Path, questions: str | None, every: bool, by: str) -> None:
         raise InputError("--questions is empty", "name the questions by their query_id, separated by commas")
     accepted, waiting = accept_questions(file, query_ids, by)
     say(f"{file}: {plural(accepted, 'question')} accepted by {by.strip()}; {waiting:,} synthetic still accepted by nobody")
-
-
-def _counted(read: "DatasetDraft | Dataset", pieces: int, spans: int) -> str:
-    documents = [row[0] if isinstance(row, tuple) else row for row in read.documents]
-    sizes = [
-        plural(sum(not document.missing for document in documents), "document"),
-        plural(len(read.queries), "question"),
-        plural(len(read.qrels), "judgement"),
-    ]
-    evidence = plural(pieces, "piece of evidence", "pieces of evidence")
-    # Spans outnumber the pieces if some have alternatives.
-    return ", ".join([*sizes, evidence if spans == pieces else f"{evidence} with {plural(spans, 'evidence span')}"])

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from workbench.cli.options import RunFolder, run_argument
 from workbench.core.errors import InputError, error_line
 from workbench.core.files import store_errors
+from workbench.core.operating_system import open_descriptor
 from workbench.core.text.terminal import say, say_aside, say_command
 
 if TYPE_CHECKING:
@@ -34,10 +36,11 @@ class _Places:
     junit: Path | None
     annotations: bool
     warn_undecided: bool
+    report: bool
 
 
 @click.command()
-@click.argument("folder", type=_path, metavar="OUTPUTS/NAME")
+@run_argument
 @click.option("--configuration", help="The configuration to check.  [default: the experiment's baseline, or the only one]")
 @click.option("--fail-below", multiple=True, metavar="METRIC=LIMIT", help="A floor, such as recall@5=0.70; can be repeated.")
 @click.option("--fail-above", multiple=True, metavar="METRIC=LIMIT", help="A ceiling, such as irrelevant@3=0.05; can be repeated.")
@@ -54,11 +57,11 @@ class _Places:
 )
 @click.option("--max-unscored", metavar="SHARE", help="The share of questions that may lack a value.  [default: 2%]")
 @click.option("--rules", "rules_file", type=_path, metavar="FILE", help="Read the key gate of this experiment instead of the run's.")
-@click.option("--again", type=_path, metavar="OUTPUTS/NAME", help="A second run of this commit, which decides an alarm.")
-@click.option("--baseline-again", type=_path, metavar="OUTPUTS/NAME", help="A second run of the baseline's commit.")
-@click.option("--release-again", type=_path, metavar="OUTPUTS/NAME", help="A second run of the release's commit.")
+@click.option("--again", type=RunFolder(), metavar="OUTPUT", help="A second run of this commit, which decides an alarm.")
+@click.option("--baseline-again", type=RunFolder(), metavar="OUTPUT", help="A second run of the baseline's commit.")
+@click.option("--release-again", type=RunFolder(), metavar="OUTPUT", help="A second run of the release's commit.")
 @click.option("--update-baseline", type=_path, metavar="FILE", help="Write the run as a baseline to FILE instead of checking it.")
-@click.option("--run", "more", type=_path, multiple=True, metavar="OUTPUTS/NAME", help="A further run for the baseline; can be repeated.")
+@click.option("--run", "more", type=RunFolder(), multiple=True, metavar="OUTPUT", help="A further run for the baseline; can be repeated.")
 @click.option("--warn-undecided", is_flag=True, help="Exit with 0 instead of 4 if the gate is undecided.")
 @click.option(
     "--summary",
@@ -67,10 +70,11 @@ class _Places:
     metavar="FILE",
     help="Append a summary in Markdown to this file.  [default: $GITHUB_STEP_SUMMARY]",
 )
+@click.option("--report", is_flag=True, help="Write the outcome into report.html, too, which takes seconds.")
 @click.option("--junit", type=_path, metavar="FILE", help="Write the rules as JUnit XML.")
 @click.option("--annotations/--no-annotations", default=None, help="Print annotations of GitHub Actions.  [default: in GitHub Actions]")
 def gate(folder: Path, rules_file: Path | None, update_baseline: Path | None, more: tuple[Path, ...], **options: Any) -> None:
-    """Check a finished sweep against limits and baselines. It reads tables only, and writes the outcome into the report.
+    """Check a finished sweep against limits and baselines. It reads tables only, and writes the outcome into tables and gate.json.
 
     Exit codes: 0 pass, 1 fail, 2 wrong input, 4 undecided: too few questions to say, or drafts among them.
     """
@@ -103,7 +107,7 @@ def _places(folder: Path, options: Mapping[str, Any]) -> _Places:
     shown = options["annotations"]
     if shown is None:
         shown = os.environ.get("GITHUB_ACTIONS") == "true"
-    return _Places(folder, options["summary"], options["junit"], shown, options["warn_undecided"])
+    return _Places(folder, options["summary"], options["junit"], shown, options["warn_undecided"], options["report"])
 
 
 @contextmanager
@@ -172,7 +176,8 @@ def _second_runs(folder: Path, run: "RunTables", settings: "GateSettings", optio
         if second is not None and first is not None and second.resolve() == first.resolve():
             raise InputError(f"{option} {second} is the first run", "sweep again with --outputs AGAIN, which has a store of its own")
     name = gated_configuration(run, settings)
-    return SecondRuns(RunTables.read(again), *(read_baseline(path, name) if path else None for path in sides))
+    own = run.configurations_settings[name]
+    return SecondRuns(RunTables.read(again), *(read_baseline(path, name, own) if path else None for path in sides))
 
 
 def _update(run: "RunTables", more: "list[RunTables]", settings: "GateSettings", path: Path) -> None:
@@ -205,7 +210,7 @@ def _write(report: "GateReport", places: _Places) -> None:
     writers: list[tuple[Path | None, Callable[[Path], None]]] = [
         (places.summary, lambda path: append_summary(gate_markdown(report), path)),
         (places.junit, lambda path: write_junit(gate_junit(report, places.warn_undecided), path)),
-        (places.folder, lambda path: write_gate(report, path)),
+        (places.folder, lambda path: write_gate(report, path, places.report)),
     ]
     for target, write in writers:
         if target is None:
@@ -234,4 +239,4 @@ def _read_to_any_end() -> Iterator[None]:
         yield
     except BrokenPipeError:
         # Python flushes the rest when it ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(open_descriptor(Path(os.devnull), os.O_WRONLY), sys.stdout.fileno())

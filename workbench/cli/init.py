@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from workbench.cli.options import client_from, limit_options, limits_from, model_options, outputs_option
+from workbench.core.environment import missing_package, of_extra
 from workbench.core.text.formatting import listed, plural
 from workbench.core.text.terminal import say, say_aside
 
@@ -135,7 +136,10 @@ def _say_next(started: "StartedExperiment") -> None:
     _say_lines("to do: ", list(advice_lines(started.documents, started.queries, comparisons, smallest)))
     do = "write the questions" if any(query.is_placeholder for query in started.queries) else "review the drafts"
     file = shlex.quote(str(started.place.file))
-    if started.spec:
+    if not started.faults and (absent := missing_package(*of_extra("sweep"))):
+        say()
+        say(f"a sweep needs {absent[0]}: {absent[1]}")
+    if started.spec or not started.faults:
         say()
         say(f"workbench plan {file}   # what a sweep costs")
         say(f"workbench sweep {file}   # the first report")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from workbench.cli.options import allow_code_option, outputs_option, set_option
+from workbench.cli.options import allow_code_option, outputs_option, run_argument, set_option
 from workbench.core.errors import InputError
 from workbench.core.text.terminal import say
 
@@ -99,6 +99,8 @@ def _judges(experiment: Path | None, kind: str | None, overrides: tuple[str, ...
 
 
 def _table(tests: "list[Trust]") -> list[str]:
+    from workbench.core.text.formatting import aligned
+
     header = ("task", "judge", "may be called", "AUROC", "pairs", "most frequent", "repeated", "passed", "failed", "unscored")
     rows = [
         (
@@ -113,8 +115,7 @@ def _table(tests: "list[Trust]") -> list[str]:
         )
         for test in tests
     ]
-    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in (header, *rows)]
+    lines = aligned([header, *rows])
     reasons = [f"{test.task}: {test.reason}" for test in tests if test.reason]
     weak = [f"{test.task}: weak in {', '.join(test.weak_kinds)}" for test in tests if test.weak_kinds]
     return [*lines, "", *reasons, *weak] if reasons or weak else lines
@@ -125,7 +126,7 @@ def _number(value: float | None) -> str:
 
 
 @judge.command()
-@click.argument("folder", type=click.Path(path_type=Path), metavar="OUTPUTS/NAME")
+@run_argument
 @click.option("--labels", type=click.Path(path_type=Path), help="The file to write; by default judge_labels.jsonl in the folder.")
 @click.option("--task", type=click.Choice(TASKS), default="support", show_default=True, help="What is labelled: claims, or answers.")
 @click.option("--number", type=click.IntRange(min=1), default=60, show_default=True, help="The random questions of each configuration.")
@@ -139,13 +140,15 @@ def sample(folder: Path, labels: Path | None, task: str, number: int, each_class
     """
     from workbench.core.text.formatting import plural
     from workbench.measures.statistics.judge_corrections import FEWEST_LABELS
-    from workbench.report.analysis.labels import lines_to_label
+    from workbench.report.analysis.labels import lines_of_run, lines_to_label
     from workbench.report.results.judge_labels import LABELS_FILE, labels_of, merged, read_labels, write_labels
     from workbench.report.results.run_tables import RunTables
 
-    drawn = lines_to_label(RunTables.read(folder), task, condition, number, seed, each_class)
+    run = RunTables.read(folder)
+    drawn = lines_to_label(run, task, condition, number, seed, each_class)
     path = labels or folder / LABELS_FILE
     existing = read_labels(path) if path.exists() else []
+    existing = [*lines_of_run(run, task, condition, existing), *(line for line in existing if line.task != task)]
     whole = merged(existing, drawn)
     write_labels(path, whole)
     filled = sum(bool(line.label) for line in whole)
@@ -161,7 +164,7 @@ def sample(folder: Path, labels: Path | None, task: str, number: int, each_class
 
 
 @judge.command()
-@click.argument("folder", type=click.Path(path_type=Path), metavar="OUTPUTS/NAME")
+@run_argument
 @click.option(
     "--labels",
     type=click.Path(path_type=Path),
@@ -181,8 +184,9 @@ def calibrate(folder: Path, labels: tuple[Path, ...], condition: str) -> None:
     from workbench.report.results.judge_labels import LABELS_FILE, read_labels, write_calibration
     from workbench.report.results.run_tables import RunTables
 
+    run = RunTables.read(folder)
     lines = [line for path in labels or (folder / LABELS_FILE,) for line in read_labels(path)]
-    measured = labelled_tasks(RunTables.read(folder), lines, condition)
+    measured = labelled_tasks(run, lines, condition)
     written = write_calibration(folder, measured.labels, measured.calibration, measured.corrected)
     if (folder / "report.html").is_file():
         written.append(write_report(RunTables.read(folder), folder / "report.html").name)

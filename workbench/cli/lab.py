@@ -1,22 +1,21 @@
-"""The command `lab`, and the notebooks that it prepares: `label.ipynb` for the dataset of an experiment, `explore.ipynb` for a run."""
+"""The command `lab`, and the notebooks that it prepares: `label.ipynb` for the dataset of an experiment, `work.ipynb` for a run."""
 
 import ast
-import os
 import re
 import shutil
 import sys
-from collections.abc import Mapping
-from importlib.util import find_spec
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import quote
 
 import click
 
 from workbench.cli.options import outputs_option
-from workbench.core.environment import advice
+from workbench.core.environment import require_installed
 from workbench.core.errors import InputError, WorkbenchError
-from workbench.core.files import write_text
+from workbench.core.files import in_order, write_text
+from workbench.core.operating_system import become, is_root
 from workbench.core.text.terminal import say_aside
 
 if TYPE_CHECKING:
@@ -27,20 +26,21 @@ if TYPE_CHECKING:
 
 _TAG = "parameters"
 _COMMENT = re.compile(r"\s*# type: \w+\s*$")
-_LABEL, _EXPLORE = "label", "explore"
+_LABEL, _WORK = "label", "work"
 _EXECUTED = Path("notebooks", "comparison.ipynb")
 _START = "start"
 _DATASET = Path("experiments", "handbook")
+QUICKSTART = Path("experiments", "quickstart.yaml")
 
 
 @click.command(context_settings={"ignore_unknown_options": True}, options_metavar="[OPTIONS]")
 @outputs_option("Where the experiment's results are.")
 @click.option(
     "--notebook",
-    type=click.Choice(["label", "explore"]),
+    type=click.Choice([_LABEL, _WORK]),
     help=(
         "Open the labeller on the dataset of EXPERIMENT, for example to review drafts, in notebooks/label-DATASET.ipynb, "
-        "or the explorer on its OUTPUT, in notebooks/explore-OUTPUT.ipynb."
+        "or the explorer and its panels on its OUTPUT, in notebooks/work-OUTPUT.ipynb."
     ),
 )
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[EXPERIMENT | OUTPUT] [-- JUPYTER ARGUMENTS]")
@@ -49,14 +49,24 @@ def lab(outputs: Path, notebook: str | None, words: tuple[str, ...]) -> None:
 
     Without an argument, or before the first sweep, it opens start.ipynb. Further arguments, such as --no-browser, go to JupyterLab.
     """
-    if find_spec("jupyterlab") is None:
-        raise InputError("JupyterLab is not installed", advice("lab"))
-    target, arguments = (words[0], words[1:]) if words and not words[0].startswith("-") else (None, words)
+    require_lab()
+    given, arguments = (words[0], words[1:]) if words and not words[0].startswith("-") else (None, words)
+    target = None if given is None else _found(Path(given), outputs)
     if notebook:
         opened: Path | None = _prepared(notebook, target, outputs)
     else:
-        opened = _executed(Path(target), outputs) if target else None
-    os.execv(sys.executable, [sys.executable, "-m", "jupyterlab", *lab_arguments(opened or _start(), Path.cwd()), *arguments])
+        opened = _executed(target, outputs) if target else None
+    open_lab(opened or start_files(), arguments)
+
+
+def open_lab(notebook: Path, arguments: Sequence[str] = ()) -> NoReturn:
+    """Become JupyterLab with a notebook, rooted at the working directory."""
+    become([sys.executable, "-m", "jupyterlab", *lab_arguments(notebook, Path.cwd()), *arguments])
+
+
+def require_lab() -> None:
+    """Raise ModelError if JupyterLab is not installed."""
+    require_installed("workbench lab", "jupyterlab", "nbformat", extra="lab")
 
 
 def lab_arguments(notebook: Path, root: Path) -> list[str]:
@@ -69,18 +79,28 @@ def lab_arguments(notebook: Path, root: Path) -> list[str]:
     arguments = [f"--ServerApp.root_dir={root}", f"--LabApp.default_url=/lab/tree/{quote(inside.as_posix())}"]
     # JupyterLab would ask PyPI for its latest release, and offer its news.
     arguments += ["--LabApp.check_for_updates_class=jupyterlab.handlers.announcements.NeverCheckForUpdate", "--LabApp.news_url=None"]
-    return [*arguments, "--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else arguments
+    return [*arguments, "--allow-root"] if is_root() else arguments
 
 
-def _prepared(notebook: str, target: str | None, outputs: Path) -> Path:
-    """Return the notebook that labels the dataset of an experiment, or that explores its results."""
-    explore = notebook == "explore"
-    if target is None or (Path(target).is_dir() and not explore):
+def _found(given: Path, outputs: Path) -> Path:
+    """Return an experiment file, or the folder of a run, which can be given by its name. Raises InputError with the runs if there is no such run."""
+    from workbench.report.results.run_tables import RunTables, run_folder
+
+    target = run_folder(given, outputs)
+    if not target.exists() and target.suffix not in (".yaml", ".yml"):
+        RunTables.read(target)
+    return target
+
+
+def _prepared(notebook: str, target: Path | None, outputs: Path) -> Path:
+    """Return the notebook that labels the dataset of an experiment, or in which a person works with its results."""
+    work = notebook == _WORK
+    if target is None or (target.is_dir() and not work):
         fix = f"give its file: workbench lab experiments/NAME.yaml --notebook {notebook}"
         raise InputError(f"--notebook {notebook} needs an experiment", fix)
-    if not explore:
-        return label_notebook(Path(target), outputs)
-    return explore_notebook(Path(target) if Path(target).is_dir() else _output(Path(target), outputs))
+    if not work:
+        return label_notebook(target, outputs)
+    return work_notebook(target if target.is_dir() else _output(target, outputs))
 
 
 def _executed(target: Path, outputs: Path) -> Path | None:
@@ -102,17 +122,17 @@ def _output(experiment: Path, outputs: Path) -> Path:
     return outputs / read_experiment(experiment).name
 
 
-def _start() -> Path:
-    """Return the notebook to start from, in the checkout or copied to the working directory with its sister notebooks and its dataset."""
+def start_files() -> Path:
+    """Return the notebook to start from, in the checkout or copied to the working directory with its sister notebooks and its experiment."""
     from workbench.runner.notebook_runner.notebooks import notebook_path
 
     shipped = notebook_path(_START)
     if shipped.resolve().is_relative_to(Path.cwd().resolve()):
         return shipped
-    for source in sorted(shipped.parent.glob("*.ipynb")):
+    for source in in_order(shipped.parent.glob("*.ipynb")):
         _copy(source, Path("notebooks", source.name))
-    for name in ("documents", "questions.jsonl"):
-        _copy(shipped.parent.parent / _DATASET / name, _DATASET / name)
+    for path in (_DATASET / "documents", _DATASET / "questions.jsonl", QUICKSTART):
+        _copy(shipped.parent.parent / path, path)
     return Path("notebooks", shipped.name)
 
 
@@ -206,8 +226,8 @@ def label_notebook(experiment: Path, outputs: Path) -> Path:
     return target
 
 
-def explore_notebook(run: Path) -> Path:
-    """Return a copy of explore.ipynb, in `notebooks`, that shows a run. A copy that exists keeps what a person changed in it.
+def work_notebook(run: Path) -> Path:
+    """Return a copy of work.ipynb, in `notebooks`, that shows a run. A copy that exists keeps what a person changed in it.
 
     Raises InputError if there is no run.
     """
@@ -215,8 +235,8 @@ def explore_notebook(run: Path) -> Path:
     from workbench.runner.notebook_runner.notebooks import notebook_path
 
     RunTables.read(run)
-    target = Path("notebooks", f"{_EXPLORE}-{run.resolve().name}.ipynb")
-    if prepare_notebook(notebook_path(_EXPLORE), target, {}, {"results": _path(run)}):
+    target = Path("notebooks", f"{_WORK}-{run.resolve().name}.ipynb")
+    if prepare_notebook(notebook_path(_WORK), target, {}, {"results": _path(run)}):
         say_aside(f"workbench: prepared {target} for {run}")
     return target
 

@@ -81,7 +81,9 @@ def _printable_usage() -> Iterator[None]:
 def _details() -> str:
     """Write the traceback to a file and return where it is, or an empty text if the file cannot be written."""
     try:
-        with tempfile.NamedTemporaryFile("w", prefix="workbench-error-", suffix=".txt", delete=False) as file:
+        with tempfile.NamedTemporaryFile(
+            "w", encoding="utf-8", newline="\n", prefix="workbench-error-", suffix=".txt", delete=False
+        ) as file:
             file.write(printable(traceback.format_exc()))
     except OSError:
         return ""

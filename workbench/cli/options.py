@@ -1,6 +1,7 @@
 """Options that several commands share, and the clients of models that they name."""
 
 from collections.abc import Callable
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +43,20 @@ def _folder(_: click.Context, __: click.Parameter, value: str) -> Path:
     if not value:
         raise InputError("--outputs is empty", "name a folder; . is the working directory")
     return require_folder(Path(value), "--outputs")
+
+
+class RunFolder(click.Path):
+    """The folder of a run, or the name of a run in `outputs`."""
+
+    def convert(self, value: str | PathLike[str], param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        from workbench.report.results.run_tables import run_folder
+
+        return run_folder(Path(value))
+
+
+def run_argument(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the argument OUTPUT, the folder of a run or its name, which the command receives as `folder`."""
+    return click.argument("folder", type=RunFolder(), metavar="OUTPUT")(command)
 
 
 def joined_options(*options: Callable[[Callable[..., None]], Callable[..., None]]) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -2,16 +2,17 @@
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from workbench.cli.options import allow_code_option, outputs_option, set_option
+from workbench.cli.options import allow_code_option, outputs_option, run_argument, set_option
 from workbench.core.errors import InputError
-from workbench.core.text.terminal import say, say_aside
+from workbench.core.files import store_errors
+from workbench.core.text.terminal import say, say_aside, say_prose
 
 if TYPE_CHECKING:
     from workbench.runner.execution.local import Outcome
@@ -33,6 +34,19 @@ class ExperimentArguments:
 
         return read_experiment(self.path, self.overrides, self.allow_code)
 
+    def read_run(self) -> "tuple[ExperimentSpec, Path]":
+        """Read the experiment, from its file or from its run, and return it with the folder of its outputs."""
+        from workbench.report.results.run_tables import RunTables, run_folder
+        from workbench.runner.experiment.read import experiment_of_run
+
+        folder = run_folder(self.path, self.outputs)
+        if folder.is_file() or folder.suffix in (".yaml", ".yml"):
+            return self.read(), self.outputs
+        run = RunTables.read(folder)
+        if self.overrides:
+            raise InputError(f"--set changes an experiment file, and {folder} is a run", "give the file")
+        return replace(experiment_of_run(run), allow_code=self.allow_code), folder.parent
+
 
 def _experiment_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add EXPERIMENT, --outputs, --set and --allow-code to a command, which receives them as its first argument."""
@@ -51,10 +65,14 @@ def _experiment_options(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("--screen-queries", type=int, metavar="N", help="Screen on a sample of N questions; implies --screen.  [default: 200]")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Compute on N processes of this machine.")
 @click.option("--scheduler", metavar="TCP://HOST:PORT", help="Compute on the workers of this Dask scheduler.")
-def sweep(experiment: ExperimentArguments, screening: bool, screen_queries: int | None, jobs: int | None, scheduler: str | None) -> None:
+@click.option("--verbose", is_flag=True, help="Print a line for each configuration with the seconds of its stages.")
+def sweep(
+    experiment: ExperimentArguments, screening: bool, screen_queries: int | None, jobs: int | None, scheduler: str | None, verbose: bool
+) -> None:
     """Run an experiment and write its tables, executed notebooks and report.html to OUTPUTS/<name>/.
 
-    Results already in the store are reused, so an interrupted sweep resumes where it stopped.
+    Results already in the store are reused, so an interrupted sweep resumes where it stopped. A terminal shows the progress, the time left and the
+    best score in one line; a log has a line for each finished configuration.
     """
     from workbench.core.text.progress import notice_line, reporting, sweep_progress
     from workbench.report.sentences import screened_lines
@@ -68,7 +86,7 @@ def sweep(experiment: ExperimentArguments, screening: bool, screen_queries: int 
         spec = screen(spec, experiment.outputs, say_aside, QUERIES if screen_queries is None else screen_queries)
         for line in screened_lines(spec.screening):
             say_aside(line)
-    with sweep_progress(spec.name):
+    with sweep_progress(spec.name, verbose):
         outcome = run_experiment(spec, experiment.outputs, notice_line, precompute)
         with reporting(FILES):
             publish(outcome, notice_line)
@@ -77,12 +95,20 @@ def sweep(experiment: ExperimentArguments, screening: bool, screen_queries: int 
 
 @click.command()
 @_experiment_options
+@click.argument("later", required=False, type=click.Path(path_type=Path))
 @click.option("--trends", is_flag=True, help="Make OUTPUTS/<name>/trends.html from the history of all runs instead.")
-def report(experiment: ExperimentArguments, trends: bool) -> None:
+@click.option("--output", type=click.Path(path_type=Path), metavar="FILE", help="The page of two runs.  [default: LATER/compared.html]")
+def report(experiment: ExperimentArguments, later: Path | None, trends: bool, output: Path | None) -> None:
     """Write the notebooks and report.html of a finished sweep again. Only those that would change are made.
 
-    If EXPERIMENT is an executed notebook (.ipynb), write it as a self-contained HTML page beside it instead.
+    EXPERIMENT can be its OUTPUT, too. With a second OUTPUT, LATER, compare both runs on one page instead: what changed, and what that did. If
+    EXPERIMENT is an executed notebook (.ipynb), write it as a self-contained HTML page beside it instead.
     """
+    if later is not None:
+        _compare(experiment, later, trends, output)
+        return
+    if output is not None:
+        raise InputError("--output names the page of two runs", "give a second run, or leave it out")
     if experiment.path.suffix == ".ipynb":
         from workbench.report.render.notebook_page import write_notebook_page
 
@@ -93,7 +119,7 @@ def report(experiment: ExperimentArguments, trends: bool) -> None:
     from workbench.runner.execution.plan import plan_experiment
     from workbench.runner.execution.screening import as_screened
 
-    spec, outputs = experiment.read(), experiment.outputs
+    spec, outputs = experiment.read_run()
     if trends:
         from workbench.runner.execution.outputs import writing
         from workbench.runner.notebook_runner.notebooks import write_trends
@@ -105,11 +131,33 @@ def report(experiment: ExperimentArguments, trends: bool) -> None:
     check_code(spec)
     spec = as_screened(spec, outputs)
     if not plan_experiment(spec, outputs).complete:
-        raise InputError(
-            f"{outputs} lacks results of {experiment.path}, or data or code changed since", f"run workbench sweep {experiment.path}"
-        )
+        fix = f"run workbench sweep {experiment.path if experiment.path.is_file() else 'with its experiment file'}"
+        raise InputError(f"{outputs} lacks results of {spec.name}, or data or code changed since", fix)
     outcome = run_experiment(spec, outputs, say_aside)
     _print(publish(outcome, say_aside, remember=False))
+
+
+def _compare(experiment: ExperimentArguments, later: Path, trends: bool, output: Path | None) -> None:
+    """Write the comparison of two runs, and print its conclusion."""
+    from workbench.report.results.run_tables import RunTables, run_folder
+    from workbench.report.runs.comparison_page import RunComparison
+    from workbench.report.runs.index import refresh_index
+
+    if output is not None and output.suffix not in (".html", ".htm"):
+        raise InputError(f"--output {output} is no name of a page", "name a file that ends in .html")
+    if trends or experiment.overrides:
+        raise InputError(f"{'--trends' if trends else '--set'} is for one experiment", "leave it out to compare two runs")
+    folders = [run_folder(path, experiment.outputs) for path in (experiment.path, later)]
+    compared = RunComparison.of(*map(RunTables.read, folders))
+    page = folders[1] / "compared.html" if output is None else output
+    with store_errors(page.parent):
+        page.parent.mkdir(parents=True, exist_ok=True)
+        compared.to_html(page)
+        refresh_index(folders[1])
+    for line in compared.lines:
+        say_prose(line)
+    say()
+    say(f"comparison: {page}")
 
 
 def _print(outcome: "Outcome") -> None:
@@ -117,7 +165,7 @@ def _print(outcome: "Outcome") -> None:
     for line in (*outcome.notes, *outcome.errors):
         say_aside(f"workbench: {line}")
     for line in outcome.lines:
-        say(line)
+        say_prose(line)
     say()
     say(f"report: {outcome.report}")
     if outcome.failures or outcome.errors:
@@ -151,13 +199,18 @@ def plan(experiment: ExperimentArguments, ask: bool) -> None:
 
 
 @click.command()
-@click.argument("output", type=click.Path(path_type=Path))
+@run_argument
 @click.option("--configuration", help="The configuration; needed if OUTPUT has several.")
-@click.option("--to", "folder", type=click.Path(path_type=Path), help="The folder to create.  [default: OUTPUT/export/CONFIGURATION]")
+@click.option("--to", type=click.Path(path_type=Path), help="The folder to create.  [default: OUTPUT/export/CONFIGURATION]")
 @allow_code_option
-def export(output: Path, configuration: str | None, folder: Path | None, allow_code: bool) -> None:
-    """Write a configuration of OUTPUT (outputs/<name>) as a folder that answers questions without Workbench."""
+def export(folder: Path, configuration: str | None, to: Path | None, allow_code: bool) -> None:
+    """Write a configuration of OUTPUT as a folder that answers questions without Workbench, and say what the verdict says of it."""
     from workbench.api.export.export import export_configuration
+    from workbench.report.analysis.findings import findings
+    from workbench.report.results.run_tables import RunTables
+    from workbench.report.sentences import choice_sentence
 
-    target = export_configuration(output, configuration, folder, allow_code)
+    target = export_configuration(folder, configuration, to, allow_code)
+    if configuration and (chosen := choice_sentence(findings(RunTables.read(folder)), configuration)):
+        say_aside(chosen)
     say(f"{target}: pip install -r requirements.txt, then python retrieve.py 'a question'")

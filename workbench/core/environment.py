@@ -4,19 +4,40 @@ import getpass
 import ipaddress
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
 from string import Template
 from urllib.parse import urlsplit
 
-from workbench.core.errors import InputError
+from workbench.core.errors import InputError, ModelError
 
 # While it is set, Python does not import modules of the working directory in place of others (`python -P`).
 SAFE_PATH = "PYTHONSAFEPATH"
 # On PyPI, `workbench` is another package; only the import name is workbench.
 NAME = "rag-workbench"
+# The extra that installs a package, by the name under which it is imported. The core needs none of them.
+EXTRAS: Mapping[str, str] = {
+    module: extra
+    for extra, modules in {
+        "sweep": "bm25s chromadb joblib psutil sentence_transformers Stemmer tokenizers torch transformers huggingface_hub",
+        "lab": "anywidget ipykernel IPython ipywidgets jupyter_client jupyter_core jupyterlab nh3 papermill traitlets",
+        "fast": "openvino",
+        "cl100k": "bpe_openai",
+        "chunkers": "chonkie langchain_text_splitters",
+        "openai": "openai",
+        "anthropic": "anthropic",
+        "documents": "bs4 charset_normalizer lxml mammoth nbformat pptx pypdfium2 simplemma",
+        "targets": "google.protobuf mcp opentelemetry.proto",
+        "local": "xllamacpp",
+        "cluster": "dask distributed fsspec",
+    }.items()
+    for module in modules.split()
+}
+# Packages that are imported under another name.
+_PACKAGES = {"bs4": "beautifulsoup4", "pptx": "python-pptx", "Stemmer": "pystemmer", "google.protobuf": "protobuf"}
 
 
 @contextmanager
@@ -36,6 +57,30 @@ def modules_of_working_directory_ignored() -> Iterator[None]:
 def advice(*extras: str) -> str:
     """Return the command that installs the package with some of its extras."""
     return f"pip install '{NAME}[{','.join(extras)}]'"
+
+
+def missing_package(*modules: str, extra: str = "") -> tuple[str, str] | None:
+    """Return the package of the first of these modules that is not installed, and the command that installs its extra. None if all are."""
+    absent = next((module for module in modules if not _is_installed(module)), None)
+    return None if absent is None else (_PACKAGES.get(absent, absent.replace("_", "-")), advice(extra or EXTRAS[absent]))
+
+
+def require_installed(owner: str, *modules: str, extra: str = "") -> None:
+    """Raise ModelError, with the command that installs the extra, if one of the modules that `owner` needs is not installed."""
+    if absent := missing_package(*modules, extra=extra):
+        raise ModelError(f"{owner} needs {absent[0]}", absent[1])
+
+
+def of_extra(extra: str) -> tuple[str, ...]:
+    """Return the modules of an extra."""
+    return tuple(module for module, name in EXTRAS.items() if name == extra)
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # the package around it is not there
+        return False
 
 
 def installed_version(package: str) -> str | None:

@@ -5,7 +5,7 @@ WorkbenchError             exit 3, the problem and its fix
 │   ├── FaultsError        every fault of one file or folder, in one report
 │   │   ├── ExperimentError    the experiment file
 │   │   └── DatasetError       documents, questions, labels
-│   └── ModelError         a model or a vocabulary that is not available
+│   └── ModelError         a model, a vocabulary or a package that is not available
 ├── LawError               exit 3, also an AssertionError: a component that breaks a law of workbench.testing
 └── RunError               exit 3, a failure while running; finished results are kept
     ├── StoreError         the store is corrupt or cannot be written
@@ -85,7 +85,7 @@ class DatasetError(FaultsError):
 
 
 class ModelError(InputError):
-    """A model or vocabulary that cannot be found, or differs from the expected one."""
+    """A model, vocabulary or package that cannot be found, or differs from the expected one."""
 
 
 class LawError(WorkbenchError, AssertionError):

@@ -1,22 +1,28 @@
 """Read, append and write files safely, read our own JSON, and report errors in one line with a fix."""
 
+import atexit
 import codecs
 import errno
 import json
 import os
 import re
+import shutil
 import stat
-from collections.abc import Callable, Iterator
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from io import FileIO
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from workbench.core.errors import InputError, StoreError, WorkbenchError
+from workbench.core.operating_system import move, open_descriptor, sync
 
 Model = TypeVar("Model", bound=BaseModel)
+AnyPath = TypeVar("AnyPath", bound=PurePath)
 # Inode, size, and the times of the last change of the content and of anything.
 FileState: TypeAlias = tuple[int, int, int, int]
 
@@ -36,6 +42,20 @@ _BINARY_FILES = {
 }
 # A broken disk, or one that was unplugged or unmounted.
 _BROKEN = (errno.EIO, errno.ENXIO, errno.ENODEV, errno.ESTALE)
+_TEMPORARY: set[Path] = set()
+
+
+def temporary_folder() -> Path:
+    """Make a folder that is deleted when Python ends."""
+    folder = Path(tempfile.mkdtemp(prefix="workbench-"))
+    atexit.register(partial(shutil.rmtree, folder, ignore_errors=True))
+    _TEMPORARY.add(folder)
+    return folder
+
+
+def is_temporary(path: Path) -> bool:
+    """Check whether a path is in a folder that is deleted when Python ends."""
+    return not _TEMPORARY.isdisjoint(path.parents)
 
 
 @contextmanager
@@ -71,15 +91,20 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
             aside.unlink(missing_ok=True)
             write(aside)
             sync(aside)
-            os.replace(aside, path)
+            move(aside, path)
             sync(path.parent)
         finally:
             aside.unlink(missing_ok=True)
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file atomically, as UTF-8."""
-    write_atomically(path, lambda aside: aside.write_text(text, "utf-8"))
+    """Write a text file atomically, as UTF-8 with the line ends of the text on every system."""
+    write_atomically(path, lambda aside: aside.write_bytes(text.encode()))
+
+
+def in_order(paths: Iterable[AnyPath]) -> list[AnyPath]:
+    """Sort paths by the names of their folders and files, in the same order on every system. Windows compares paths without capitals."""
+    return sorted(paths, key=lambda path: path.parts)
 
 
 def file_state(path: Path) -> FileState:
@@ -90,7 +115,7 @@ def file_state(path: Path) -> FileState:
 
 def read_regular(path: Path) -> bytes:
     """Read a regular file. Raises OSError for any other, such as a pipe, which would wait for a writer."""
-    with _opened(path, os.O_RDONLY, "rb") as file:
+    with open_regular(path, os.O_RDONLY, "rb") as file:
         return file.read()
 
 
@@ -99,10 +124,7 @@ def append_lines(path: Path, content: bytes, permissions: int = 0o666) -> None:
 
     Raises OSError for any other file, and for a link, which can lead to a file whose lines are commands.
     """
-    # Also for Windows, which has no O_NOFOLLOW.
-    if os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode):
-        raise _not_regular(path)
-    with _opened(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), "ab+", permissions) as file:
+    with open_regular(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, "ab+", permissions, follow=False) as file:
         if file.seek(0, os.SEEK_END):
             file.seek(-1, os.SEEK_END)
             content = content if file.read(1) == b"\n" else b"\n" + content
@@ -110,9 +132,12 @@ def append_lines(path: Path, content: bytes, permissions: int = 0o666) -> None:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
 
 
-def _opened(path: Path, flags: int, mode: Literal["rb", "ab+"], permissions: int = 0o666) -> FileIO:
-    # Windows has neither of these. A pipe would wait for its other end.
-    file = os.open(path, flags | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0), permissions)
+def open_regular(path: Path, flags: int, mode: Literal["rb", "ab+"], permissions: int = 0o666, follow: bool = True) -> FileIO:
+    """Open a regular file. Raises OSError for any other, and for a link unless it may `follow` it."""
+    # Also for Windows, which has no O_NOFOLLOW.
+    if not follow and os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode):
+        raise _not_regular(path)
+    file = open_descriptor(path, flags, permissions, follow)
     if not stat.S_ISREG(os.fstat(file).st_mode):
         os.close(file)
         raise _not_regular(path)
@@ -136,15 +161,6 @@ def require_folder(path: Path, name: str) -> Path:
         reason = "" if nearest == path else f", since {nearest} is a file"
         raise InputError(f"{name} {path} is not a folder{reason}", "name another one")
     return path
-
-
-def sync(path: Path) -> None:
-    """Flush a file, or the entries of a folder, to disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def parsed_json(text: str | bytes) -> Any:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from workbench.core.errors import RunError
+from workbench.core.files import in_order
 
 
 def fingerprint(*parts: Any) -> str:
@@ -44,7 +45,7 @@ def code_digest() -> str:
 
 def file_digests(folder: Path, *patterns: str) -> dict[str, str]:
     """Hash every file under a folder that matches one of the patterns, keyed by relative path in sorted order."""
-    files = sorted({path for pattern in patterns for path in folder.rglob(pattern) if path.is_file()})
+    files = in_order({path for pattern in patterns for path in folder.rglob(pattern) if path.is_file()})
     return {path.relative_to(folder).as_posix(): file_digest(path) for path in files}
 
 

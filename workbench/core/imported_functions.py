@@ -7,20 +7,30 @@ import importlib.metadata
 import inspect
 import os
 import platform
+import re
 import sys
 from collections.abc import Callable, Sequence
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from workbench.core.errors import InputError, error_line
 from workbench.core.fingerprint import file_digest
 from workbench.core.text.formatting import meant
 
 # The form of a function's name, which is all that reading an experiment checks.
-FunctionName = Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")]
+_FUNCTION = r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$"
+
+
+def _function_name(name: str) -> str:
+    if not re.fullmatch(_FUNCTION, name):
+        raise ValueError("not the name of a function; write package.module:function")
+    return name
+
+
+FunctionName = Annotated[str, AfterValidator(_function_name), Field(json_schema_extra={"pattern": _FUNCTION})]
 
 # Reading the metadata of all packages takes a third of a second.
 _packages = functools.cache(importlib.metadata.packages_distributions)

@@ -1,4 +1,7 @@
-"""The columns and types of every table of a run. Tables are written with these schemas and checked against them on reading."""
+"""The columns and types of every table of a run. Tables are written with these schemas and checked against them on reading.
+
+`pandas_frame` reads the tables of other libraries.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -130,7 +133,6 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
         "margin_spread": "the margin in standard deviations of the question's scores",
         "p": "p of the clustered paired t test; missing if the pair was not tested",
         "p_adjusted": "p corrected for all comparisons (max-T), for skew and for unseen losses",
-        "p_all_pairs": "p corrected for all pairs of configurations, with or without a baseline; missing if the pair was not tested",
         "score": "the retriever's score",
         "repeatability": "the share of known answers that are judged equally when repeated; missing without a test",
         "retriever_score": "that retriever's score",
@@ -170,6 +172,7 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
         "truncated": "whether the answer was cut off at the token limit; missing if the generator or target does not report it",
         "reasoned": "whether the model reasoned before the answer, which is no part of it",
         "enrich": "whether title and headings were embedded with every chunk",
+        "equivalent": "whether the difference is shown to be smaller than `smallest_difference` in either direction; missing if the pair was not tested",
     },
 }
 
@@ -278,8 +281,11 @@ SCHEMAS: dict[str, TableSchema] = {
         _schema(
             "comparisons",
             "metric and pair of configurations, on the questions for which both have a value",
-            "metric a b difference low high p p_adjusted n clusters low_adjusted high_adjusted conditional p_all_pairs",
-            about="The difference between every two configurations by every metric.",
+            "metric a b difference low high p p_adjusted n clusters low_adjusted high_adjusted conditional equivalent",
+            added=("equivalent",),
+            about="The difference between every two configurations by every metric. Rows without `p_adjusted` are exploratory.",
+            low=("float64", "lower bound of the 95 % interval of this comparison alone; missing with fewer than 5 documents"),
+            high=("float64", "upper bound of the 95 % interval of this comparison alone; missing with fewer than 5 documents"),
         ),
         _schema(
             "timings",
@@ -495,3 +501,20 @@ SCHEMAS: dict[str, TableSchema] = {
         ),
     )
 }
+
+
+def pandas_frame(value: Any) -> Any:
+    """Return a table of another library, such as polars or pyarrow, as a DataFrame. Other values are returned unchanged.
+
+    A table is recognised by its method `to_pandas` or by Arrow's interface, so none of these libraries is imported.
+    """
+    if isinstance(value, type) or type(value).__module__.partition(".")[0] == "pandas":
+        return value
+    # A series has these methods too, but no columns.
+    if callable(convert := getattr(value, "to_pandas", None)) and hasattr(value, "columns"):
+        return convert()
+    if hasattr(value, "__arrow_c_stream__") and hasattr(value, "columns"):
+        from pyarrow import table  # heavy
+
+        return table(value).to_pandas()
+    return value

@@ -167,6 +167,24 @@ def _repeats(draft: DatasetDraft) -> list[str]:
     return lines
 
 
+def draft_counts(draft: DatasetDraft) -> str:
+    """Count the rows of a draft."""
+    return counts_text(draft, len({(row.query_id, row.need) for row in draft.evidence}), len(draft.evidence))
+
+
+def counts_text(read: DatasetDraft | Dataset, pieces: int, spans: int) -> str:
+    """Count the documents, questions, judgements, and pieces of evidence with their spans."""
+    documents = [row[0] if isinstance(row, tuple) else row for row in read.documents]
+    sizes = [
+        plural(sum(not document.missing for document in documents), "document"),
+        plural(len(read.queries), "question"),
+        plural(len(read.qrels), "judgement"),
+    ]
+    evidence = plural(pieces, "piece of evidence", "pieces of evidence")
+    # Spans outnumber the pieces if some have alternatives.
+    return ", ".join([*sizes, evidence if spans == pieces else f"{evidence} with {plural(spans, 'evidence span')}"])
+
+
 def checked(dataset: Dataset) -> Dataset:
     """Return a dataset made in Python if it is consistent; it may have no questions. Raises DatasetError with every fault."""
     where = f"dataset {dataset.name}"

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from workbench.core.environment import expand
 from workbench.core.errors import InputError
+from workbench.core.files import in_order
 from workbench.core.text.formatting import count, listed, nearest_word, same_letters
 
 # Beside the documents of an experiment that `workbench init` made: where each document comes from, and the skipped files.
@@ -194,7 +195,7 @@ def find_in(folder: Path, names: Sequence[str], what: str) -> Path:
     if near is not None:
         fix = _conversion(folder / near)
         raise InputError(f"{folder} has no {what}", f"found {near}; {f'{fix}; ' if fix else ''}{expected}")
-    around = [folder.absolute().parent, *sorted(child for child in folder.iterdir() if child.is_dir())]
+    around = [folder.absolute().parent, *in_order(child for child in folder.iterdir() if child.is_dir())]
     if place := next((other for other in around if any((other / name).exists() for name in names)), None):
         raise InputError(f"{folder} has no {what}, but {place} has", "give that folder")
     there = _names(folder)

@@ -17,13 +17,14 @@ from workbench.data.files import MAX_FILE_MB, FileAccess, first_file, readable, 
 from workbench.data.formats.beir import read_beir, read_nfcorpus
 from workbench.data.formats.documents import read_documents
 from workbench.data.formats.golden import QUESTION_FILES, read_golden
+from workbench.data.formats.huggingface import SAVED, SPLITS, is_huggingface, read_huggingface
 from workbench.data.formats.table import QUESTIONS, read_table
 from workbench.data.formats.table_rows import is_table
 from workbench.data.formats.trec import QRELS, TOPICS, read_trec
 from workbench.data.labels import anchor, keep_missing, match_unicode, with_recurrences
 
 _DOCUMENTS = ("documents.jsonl", "documents")
-_DATASETS = (*QUESTION_FILES, *QUESTIONS, *TOPICS, "corpus.jsonl", "qrels")
+_DATASETS = (*QUESTION_FILES, *QUESTIONS, *TOPICS, "corpus.jsonl", "qrels", SAVED, SPLITS)
 
 
 class Source(Component, ABC):
@@ -145,9 +146,22 @@ class TableSource(EvidenceSource):
         return read_table(expand(self.path), _place(self.documents), self.split, self._files())
 
 
+class HuggingFaceSource(EvidenceSource):
+    """A dataset that Hugging Face's `datasets` saved: a folder of `save_to_disk`, or parquet files. Contexts are documents if none are given."""
+
+    kind: Literal["huggingface"] = "huggingface"
+    path: str = Field(description="The folder of `save_to_disk` or of parquet files, or a parquet file.")
+    documents: str | None = Field(
+        default=None, description="The documents that contain the contexts; by default the contexts are the documents."
+    )
+
+    def _draft(self) -> DatasetDraft:
+        return read_huggingface(expand(self.path), _place(self.documents), self.split, self._files())
+
+
 SOURCES: dict[str, type[Source]] = {
     str(source.model_fields["kind"].default): source
-    for source in (GoldenSource, ListSource, BeirSource, NfcorpusSource, TrecSource, TableSource)
+    for source in (GoldenSource, ListSource, BeirSource, NfcorpusSource, TrecSource, TableSource, HuggingFaceSource)
 }
 
 
@@ -159,7 +173,7 @@ def recognise(path: str, split: str | None, *, kind: str | None = None, **given:
     """Return the source at a path, of the given `kind` or of the kind that the path looks like.
 
     A folder with corpus.jsonl or a folder `qrels` is BEIR, one with topics and qrels TREC, one with a table of questions a table. A file
-    of topics (.tsv) is TREC, and a .csv or .parquet file is a table. Everything else is golden. The other options go to the source,
+    of topics (.tsv) is TREC, and a .csv or .parquet file is a table, unless Hugging Face's `datasets` wrote it. Everything else is golden. The other options go to the source,
     which may refuse them.
     """
     place = require(expand(path), "the dataset")
@@ -189,6 +203,8 @@ def _looks_like(place: Path, judged: bool) -> str:
     topics = first_file(place, TOPICS)
     if place.suffix.lower() == ".tsv" or (topics and (judged or topics.stem == "topics" or first_file(place, QRELS))):
         return "trec"
+    if not golden and not first_file(place, QUESTIONS) and is_huggingface(place):
+        return "huggingface"
     return "table" if first_file(place, QUESTIONS) or (is_table(place) and place.is_file()) else "golden"
 
 

@@ -12,8 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from workbench.core.errors import InputError
 from workbench.core.files import checked, read_json, write_text
-from workbench.core.fingerprint import fingerprint
-from workbench.core.text.formatting import listed, plural, setting
+from workbench.core.text.formatting import listed, plural
 from workbench.gate.gated import (
     COLUMNS,
     LARGEST,
@@ -21,32 +20,24 @@ from workbench.gate.gated import (
     known_configuration,
     pooled,
     question_values,
-    random_answers,
-    random_parts,
-    random_retrieval,
 )
-from workbench.measures.metrics.names import Metric
-from workbench.report.analysis.passages import text_of
-from workbench.report.results.run_tables import RETRIEVED, WHERE, RunTables
+from workbench.report.results.randomness import random_answers, random_parts, random_retrieval
+from workbench.report.results.run_tables import RETRIEVED, RunTables
+from workbench.report.runs.inputs import (
+    QuestionPrint,
+    changed_documents,
+    changed_questions,
+    changed_settings,
+    document_prints,
+    measurement,
+    question_prints,
+)
 
 # A single random run would give its luck to every later comparison.
 FEWEST_RUNS = 3
 # The first hits and documents of a question that are kept besides its delivered hits, and the most documents whose fingerprints are.
 DEPTH, MOST_DOCUMENTS = 10, 20_000
-_DIGITS = 12
 HIT_COLUMNS = ["query_id", "rank", "doc_id", "start", "end", "kept"]
-
-
-@dataclass(frozen=True)
-class QuestionPrint:
-    """The fingerprints of a question's text, of its labels (relevant documents, evidence, expected answer, filter on documents) and of its fields.
-
-    Fields define slices. They are empty if an older version wrote the baseline.
-    """
-
-    text: str
-    labels: str
-    fields: str = ""
 
 
 @dataclass(frozen=True)
@@ -128,22 +119,6 @@ def baseline_of(runs: Sequence[RunTables], configuration: str, path: Path = Path
     )
 
 
-def measurement(run: RunTables) -> dict[str, Any]:
-    """Return by what values of a run are measured: the weights of means, the definition of spans, expected answers with their variants, and judges."""
-    return {
-        "average": run.average,
-        "spans": run.manifest["experiment"].get("spans", "exact"),
-        "expected answers": str(run.manifest["fingerprints"].get("expected", ""))[:_DIGITS],
-        "judging": run.judging,
-    }
-
-
-def measured_by(measure: Metric) -> set[str]:
-    """Return the names in `measurement` that the values of a metric depend on."""
-    names = {"spans": measure.of_text, "expected answers": measure.of_answers, "judging": measure.judged}
-    return {"average", *(name for name, depends in names.items() if depends)}
-
-
 def kept_hits(run: RunTables, configuration: str) -> pd.DataFrame:
     """Return HIT_COLUMNS of the hits that a baseline keeps: all that are delivered, and the first ones, until there are DEPTH documents."""
     hits = run.of("hits", configuration).sort_values(["query_id", "rank"], kind="stable")
@@ -188,25 +163,6 @@ def differences(run: RunTables, configuration: str, baseline: Baseline) -> Diffe
     settings = changed_settings(baseline.settings, run.configurations_settings[configuration])
     corpus = str(run.manifest["fingerprints"]["corpus"]) != baseline.corpus
     return Differences(questions, labels, fields, added, removed, changed, corpus, settings)
-
-
-def changed_settings(before: Mapping[str, Any], after: Mapping[str, Any], prefix: str = "") -> tuple[str, ...]:
-    """Return each setting that differs, as `retrieval.k 10 → 2`."""
-    changes: list[str] = []
-    for name in {**before, **after}:
-        old, new, path = before.get(name), after.get(name), f"{prefix}{name}"
-        if isinstance(old, Mapping) and isinstance(new, Mapping) and old.get("kind") == new.get("kind"):
-            changes += changed_settings(old, new, f"{path}.")
-        elif old != new:
-            changes.append(f"{path} {_shown(old)} → {_shown(new)}")
-    return tuple(changes)
-
-
-def _shown(value: object) -> str:
-    """Show a setting in a few words: a component by its kind."""
-    if isinstance(value, Mapping):
-        return str(value.get("kind", setting(value)))
-    return "none" if value is None else str(value)
 
 
 def _same(run: RunTables, configuration: str) -> object:
@@ -282,14 +238,16 @@ def _questions(baseline: Baseline) -> list[dict[str, Any]]:
     ]
 
 
-def read_baseline(path: Path, configuration: str = "") -> Baseline:
-    """Read a baseline: its file, a plain `{metric: value}`, or the folder of a run, of which `configuration` is taken.
+def read_baseline(path: Path, configuration: str = "", settings: Mapping[str, Any] | None = None) -> Baseline:
+    """Read a baseline: its file, a plain `{metric: value}`, or the folder of a run.
 
+    Of a run, the configuration with these settings is taken, whatever an older version named it, else the one of this name, else the run's baseline.
     Raises InputError if it is not a baseline, or damaged.
     """
     if path.is_dir():
         run = RunTables.read(path)
-        name = known_configuration(run, configuration if configuration in run.names or not run.baseline else run.baseline, str(path))
+        name = run.name_of(settings, configuration) if settings else configuration
+        name = known_configuration(run, name if name in run.names or not run.baseline else run.baseline, str(path))
         named = (run.manifest["experiment"].get("gate") or {}).get("compare") or [*map(str, default_subjects(run, name))]
         return replace(baseline_of([run], name, path, fewest=1), compared=[named] if isinstance(named, str) else named)
     # A device has the size 0 and never ends.
@@ -341,65 +299,3 @@ def _plain(path: Path, content: Mapping[str, Any]) -> Baseline:
     if wrong := [name for name, value in means.items() if not abs(value) < LARGEST]:
         raise InputError(f"{path} is not a baseline: {wrong[0]!r:.80} is too large", _FIX)
     return Baseline(path, "", means, plain=True)
-
-
-def question_prints(run: RunTables) -> dict[str, QuestionPrint]:
-    """Return the fingerprints of each question, in the dataset's order."""
-    judged = _grouped(run.table("judgements"), ["doc_id", "relevance"])
-    needed = _grouped(_by_first_alternative(run), ["first", "doc_id", "words"])
-    prints: dict[str, QuestionPrint] = {}
-    for row in run.questions[["query_id", "text", "answerable", "answer", "metadata"]].itertuples(index=False):
-        name, fields = str(row.query_id), json.loads(str(row.metadata))
-        labels = [bool(row.answerable), str(row.answer), judged.get(name, []), needed.get(name, [])]
-        labels += [fields[WHERE]] if WHERE in fields else []
-        prints[name] = QuestionPrint(fingerprint(row.text)[:_DIGITS], fingerprint(*labels)[:_DIGITS], fingerprint(fields)[:_DIGITS])
-    return prints
-
-
-def _by_first_alternative(run: RunTables) -> pd.DataFrame:
-    """Name pieces of evidence by their words, and needs by their first alternative.
-
-    Positions move when a document is edited, and numbers of needs when a question is added before them. Neither changes a label.
-    """
-    first: dict[int, str] = {}
-    columns = run.evidence[["need", "doc_id", "start", "end"]]
-    words = [_words(run, *span) for span in columns[["doc_id", "start", "end"]].itertuples(index=False)]
-    for need, doc_id, text in zip(columns["need"], columns["doc_id"], words, strict=True):
-        first.setdefault(need, f"{doc_id}: {text}")
-    return run.evidence.assign(words=words, first=[first[need] for need in columns["need"]])
-
-
-def _words(run: RunTables, doc_id: str, start: int, end: int) -> str:
-    """Return the words of a piece of evidence, its place if the run does not have its text."""
-    try:
-        return " ".join(text_of(run, doc_id, start, end).split())
-    except InputError:
-        return f"{start}-{end}"
-
-
-def document_prints(run: RunTables) -> dict[str, str]:
-    """Return the fingerprint of each document. Empty for a run of an older version."""
-    return {str(name): str(mark) for name, mark in zip(run.documents["doc_id"], run.documents["fingerprint"], strict=True)}
-
-
-def changed_questions(
-    before: Mapping[str, QuestionPrint], after: Mapping[str, QuestionPrint]
-) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-    """Return the ids with another text, or on one side only, those with other labels, and those with other fields alone."""
-    texts = [name for name in {**before, **after} if name not in before or name not in after or before[name].text != after[name].text]
-    labels = [name for name in before if name not in texts and before[name].labels != after[name].labels]
-    others = [name for name in before if name not in (*texts, *labels) and before[name].fields not in ("", after[name].fields)]
-    return tuple(texts), tuple(labels), tuple(others)
-
-
-def changed_documents(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-    """Return the ids of added, removed and changed documents."""
-    changed = tuple(name for name in before if name in after and before[name] != after[name])
-    return tuple(name for name in after if name not in before), tuple(name for name in before if name not in after), changed
-
-
-def _grouped(table: pd.DataFrame, columns: list[str]) -> dict[str, list[list[object]]]:
-    groups: dict[str, list[list[object]]] = {}
-    for query_id, *values in table[["query_id", *columns]].itertuples(index=False):
-        groups.setdefault(str(query_id), []).append(list(values))
-    return {name: sorted(rows, key=str) for name, rows in groups.items()}

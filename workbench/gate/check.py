@@ -9,9 +9,9 @@ import numpy as np
 
 from workbench.core.errors import InputError
 from workbench.core.text.formatting import listed, p_value, plural
-from workbench.gate.baseline import Baseline, Differences, changed_settings, copied, differences, measured_by, measurement, read_baseline
+from workbench.gate.baseline import Baseline, Differences, copied, differences, read_baseline
 from workbench.gate.comparisons import SecondRuns, baseline_result
-from workbench.gate.gated import GatedConfiguration, default_subjects, known_configuration, random_parts
+from workbench.gate.gated import GatedConfiguration, default_subjects, known_configuration
 from workbench.gate.limits import floor_result, retrieval_results
 from workbench.gate.losses import lost_questions
 from workbench.gate.rules import EXIT_CODES, BaselineComparison, BaselineKind, GateSettings, RuleResult, Subject, outcome_of
@@ -19,8 +19,10 @@ from workbench.measures.statistics.comparison import holm
 from workbench.measures.statistics.decisions import ALARM, Decision
 from workbench.report.analysis.causes import QuestionLoss
 from workbench.report.analysis.values import unaccepted
+from workbench.report.results.randomness import random_parts
 from workbench.report.results.run_manifest import commit
 from workbench.report.results.run_tables import RunTables
+from workbench.report.runs.inputs import changed_settings, measured_by, measurement
 from workbench.report.sentences import unaccepted_drafts
 
 _NAMED = 5
@@ -95,7 +97,7 @@ def check_gate(run: RunTables, settings: GateSettings, again: SecondRuns | None 
         raise InputError(f"there is no rule to check in {run.name}", fix)
     own = GatedConfiguration(run, gated_configuration(run, settings))
     files: list[tuple[BaselineKind, Path | None]] = [("baseline", settings.baseline), ("release", settings.release)]
-    baselines = [(kind, read_baseline(path, own.name)) for kind, path in files if path is not None]
+    baselines = [(kind, read_baseline(path, own.name, run.configurations_settings[own.name])) for kind, path in files if path is not None]
     differing = [differences(run, own.name, baseline) for _, baseline in baselines]
     for (_, baseline), differs in zip(baselines, differing, strict=True):
         _require_same_questions(baseline, differs)

@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 
 from workbench.core.errors import InputError
+from workbench.core.files import in_order
 from workbench.core.text.formatting import interval, listed, number, plural, share
 from workbench.gate.check import gated_configuration
 from workbench.gate.checklist_points import Audit, Checklist, ChecklistPoint, MetricMean
@@ -287,7 +288,7 @@ def gates_in_ci(audit: Audit, repository: Path) -> ChecklistPoint:
     rules = sum(len(gate.get(key) or ()) for key in ("rules", "retrieval_tests")) + sum(
         bool(gate.get(key)) for key in ("baseline", "release")
     )
-    files = [path for pattern in CI_FILES for path in sorted(repository.glob(pattern))]
+    files = [path for pattern in CI_FILES for path in in_order(repository.glob(pattern))]
     calling = [path for path in files if any(map(_runs_a_gate, _lines(path)))]
     shown = listed([path.relative_to(repository).as_posix() for path in calling])
     commands = [f"workbench gate {audit.folder} --configuration {audit.configuration} --update-baseline baselines/{audit.run.name}.json"]

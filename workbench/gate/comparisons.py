@@ -10,7 +10,7 @@ import pandas as pd
 from workbench.core.errors import InputError
 from workbench.core.text.formatting import approximate, listed, number, p_value, plural, signed
 from workbench.gate.baseline import HIT_COLUMNS, Baseline, kept_hits
-from workbench.gate.gated import GatedConfiguration, question_values, random_parts
+from workbench.gate.gated import GatedConfiguration, question_values
 from workbench.gate.rules import BaselineKind, GateSettings, RuleResult, Subject
 from workbench.measures.metrics.names import Metric
 from workbench.measures.statistics.clusters import Clusters
@@ -27,6 +27,7 @@ from workbench.measures.statistics.decisions import (
     second_stage,
 )
 from workbench.report.analysis.labels import METRICS_OF
+from workbench.report.results.randomness import random_parts
 from workbench.report.results.run_tables import RunTables
 
 # False alarms of the plain rule with a tolerance of 5 %, if a tenth of the questions change at random (docs/statistics.md).
@@ -83,6 +84,7 @@ def baseline_result(
         unscored=test.unscored,
         alarm=alarm and repeated is None,
         worse=test.worse,
+        equivalent=test.equivalent,
         random=listed(list(parts)) if parts else "",
     )
 
@@ -227,7 +229,7 @@ def _beyond(test: PairedTest) -> list[str]:
 
 def _why(test: PairedTest, alarm: bool, confirmed: bool) -> list[str]:
     if test.outcome is Decision.PASS:
-        return []
+        return [f"equivalent within ±{number(test.margin)}"] if test.equivalent else []
     if test.outcome is Decision.FAIL:
         return ["confirmed by a second run of both sides"] if alarm and confirmed else []
     if alarm:

@@ -154,7 +154,7 @@ def lost_questions(
     for families, labels in kinds:
         measure = _measure_of(run, families, names)
         usable = measure is not None and not baseline.hits.empty
-        losses.append(_RankedSides.of(run, configuration, baseline, measure).losses(labels(run), changes) if measure and usable else [])
+        losses.append(_RankedSides.of(run, configuration, baseline, measure, changes).losses(labels(run)) if measure and usable else [])
     pieces = sorted(_once(*losses), key=_severity)
     answers = _worse_answers(run, configuration, baseline.values, subjects)
     return pieces + sorted(_with_lost_evidence(answers, pieces), key=_severity)
@@ -190,7 +190,11 @@ def _evidence_labels(run: RunTables) -> Iterator[LabelledPlaces]:
 
 @dataclass(frozen=True, eq=False)
 class _RankedSides:
-    """The hits of a baseline and of a run by question, cut where a metric reads them, and its values on both sides by question."""
+    """The hits of a baseline and of a run by question, cut where a metric reads them, and its values on both sides by question.
+
+    The labels are those of the run. Where its text of a document is another, they say nothing about the slices of the baseline, so that any slice of
+    the document counts as having them.
+    """
 
     run: RunTables
     configuration: str
@@ -198,15 +202,16 @@ class _RankedSides:
     before: Mapping[str, RankedSpans]
     after: Mapping[str, RankedSpans]
     values: Mapping[str, tuple[float, float]] = field(repr=False)
+    changes: Differences
 
     @classmethod
-    def of(cls, run: RunTables, configuration: str, baseline: Baseline, measure: Metric) -> "_RankedSides":
+    def of(cls, run: RunTables, configuration: str, baseline: Baseline, measure: Metric, changes: Differences) -> "_RankedSides":
         documents, slices = (measure.k, None) if measure.family == "documents" else (None, measure.k)
         tables = (baseline.hits, run.of("hits", configuration))
         before, after = (ranked_spans(table, documents=documents, slices=slices) for table in tables)
         pairs = _paired_values(run, configuration, baseline.values, str(measure))
         known = dict(zip(pairs.index, zip(pairs["before"].tolist(), pairs["after"].tolist(), strict=True), strict=True))
-        return cls(run, configuration, measure, before, after, known)
+        return cls(run, configuration, measure, before, after, known, changes)
 
     @property
     def distinct(self) -> bool:
@@ -216,7 +221,7 @@ class _RankedSides:
     def of_question(self, query_id: str) -> tuple[RankedSpans, RankedSpans]:
         return self.before.get(query_id, RankedSpans()), self.after.get(query_id, RankedSpans())
 
-    def losses(self, labels: Iterator[LabelledPlaces], changes: Differences) -> list[QuestionLoss]:
+    def losses(self, labels: Iterator[LabelledPlaces]) -> list[QuestionLoss]:
         questions = dict(zip(self.run.questions["query_id"], self.run.questions["text"], strict=True))
         causes = self._attributed()
         losses = []
@@ -224,7 +229,7 @@ class _RankedSides:
             (query_id, need, _), span = lost.label, lost.place
             before, after = self.of_question(query_id)
             miss = causes.get((query_id, need, span.doc_id if need < 0 else ""), "")
-            cause, explanation, displaced_by = cause_of_loss(lost, before, after, changes, miss, distinct=self.distinct)
+            cause, explanation, displaced_by = cause_of_loss(lost, before, after, self.changes, miss, distinct=self.distinct)
             values = self.values.get(query_id, (math.nan, math.nan))
             losses.append(
                 QuestionLoss(
@@ -235,7 +240,7 @@ class _RankedSides:
                     rank_before=lost.rank_before,
                     rank_after=lost.rank_after,
                     cause=cause,
-                    before=self._shown(query_id, before.listed),
+                    before=self._shown(query_id, before.listed, old=True),
                     after=self._shown(query_id, after.listed),
                     explanation=explanation,
                     displaced_by=displaced_by,
@@ -277,9 +282,14 @@ class _RankedSides:
         before, after = self.of_question(label.query_id)
         if any(self._ranks(after, span)[0] for span in label.places):
             return None
-        ranked = [(rank, span) for span in label.places if (rank := self._ranks(before, span)[0])]
+        ranked = [(rank, span) for span in label.places if (rank := self._rank_before(before, span))]
         rank_before, span = min(ranked, key=lambda pair: (pair[0], _order(pair[1])), default=(0, label.places[0]))
         return LostLabel(label, span, rank_before, self._ranks(after, span)[1])
+
+    def _rank_before(self, before: RankedSpans, span: Span) -> int:
+        return (
+            before.document_ranks(span.doc_id, distinct=False)[0] if span.doc_id in self.changes.changed else self._ranks(before, span)[0]
+        )
 
     def _in_part(self, missing: Sequence[LostLabel]) -> list[LostLabel]:
         """Return the pieces of text of which the baseline has more characters than the run, at the best rank of a slice with any of them."""
@@ -310,11 +320,18 @@ class _RankedSides:
         except InputError:
             return False
 
-    def _shown(self, query_id: str, slices: Sequence[RankedSpan]) -> list[HitRow]:
+    def _shown(self, query_id: str, slices: Sequence[RankedSpan], *, old: bool = False) -> list[HitRow]:
+        """Return the first slices with their text. The `old` text of a document that changed is not known."""
+        unlike = {*self.changes.changed, *self.changes.removed}
         shown = (distinct_documents(slices) if self.distinct else slices)[:_SHOWN]
         places = [(rank, {"doc_id": span.doc_id, "start": span.start, "end": span.end}, span) for rank, span in shown]
         return [
-            {"rank": rank, **place, "text": self._text(span), "relevant": (query_id, span.doc_id) in self._relevant}
+            {
+                "rank": rank,
+                **place,
+                "text": "its text then is not known" if old and span.doc_id in unlike else self._text(span),
+                "relevant": (query_id, span.doc_id) in self._relevant,
+            }
             for rank, place, span in places
         ]
 

@@ -21,13 +21,15 @@ from workbench.measures.statistics.decisions import Decision
 from workbench.report.analysis.causes import HitRow, QuestionLoss, lost_table
 from workbench.report.cells import table_lines
 from workbench.report.model import Table
-from workbench.report.render.html import write_report
 from workbench.report.render.plain import escaped, markdown
 from workbench.report.results.run_tables import MANIFEST, RunTables, write_table
+from workbench.report.runs.index import refresh_index
 from workbench.report.topics.run.gate import causes_table, lost_sentence, short_table
 
 _WORDS = {Decision.PASS: "pass", Decision.FAIL: "FAIL", Decision.UNDECIDED: "undecided"}
 _MARKS = {Decision.PASS: "✅ pass", Decision.FAIL: "❌ fail", Decision.UNDECIDED: "⚠️ undecided"}
+# The longest name in a terminal that a table does not cut again.
+_NAME = 24
 _ORDER = (Decision.FAIL, Decision.UNDECIDED, Decision.PASS)
 # Passing retrieval tests beyond these are counted, since an experiment can have one for every question.
 _MOST_TESTS = 5
@@ -100,7 +102,7 @@ def lost_lines(lost: Sequence[QuestionLoss], most: int = _LOSSES) -> list[str]:
         return []
     table = short_table(lost, most)
     # Shorter names of questions and documents keep lines readable.
-    names = [shortened(row.cells[column].text for row in table.rows) for column in (0, 1)]
+    names = [shortened((row.cells[column].text for row in table.rows), _NAME) for column in (0, 1)]
     rows = [
         replace(row, cells=[*(replace(cell, text=names[column][cell.text]) for column, cell in enumerate(row.cells[:2])), *row.cells[2:]])
         for row in table.rows
@@ -243,13 +245,13 @@ def _junit(name: str, classname: str, cases: Sequence[tuple[str, Mapping[str, Ma
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(suites, encoding="unicode")}\n'
 
 
-_FILE, _TABLES = "gate.json", ("gate", "lost")
+_FILE, _PAGE, _TABLES = "gate.json", "report.html", ("gate", "lost")
 
 
 def append_summary(text: str, path: Path) -> None:
     """Append Markdown to the summary of a job."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a", encoding="utf-8") as file:
+    with path.open("a", encoding="utf-8", newline="\n") as file:
         file.write(text)
 
 
@@ -259,11 +261,24 @@ def write_junit(text: str, path: Path) -> None:
     write_text(path, text)
 
 
-def write_gate(report: GateReport, folder: Path) -> None:
-    """Write the tables `gate` and `lost`, gate.json, each atomically, and the report again if the folder has one."""
-    write_table(folder, SCHEMAS["gate"], gate_table(report))
-    write_table(folder, SCHEMAS["lost"], lost_table(report.configuration, report.lost))
-    _write(gate_json(report), folder, reported=True)
+def write_gate(report: GateReport, folder: Path, reported: bool = False) -> None:
+    """Write the tables `gate` and `lost`, and gate.json, each atomically.
+
+    report.html is drawn again, which takes most of the time, if it is `reported` or shows another outcome.
+    """
+    tables = [(SCHEMAS["gate"], gate_table(report)), (SCHEMAS["lost"], lost_table(report.configuration, report.lost))]
+    paths = [folder / f"{schema.name}.parquet" for schema, _ in tables]
+    before = [path.read_bytes() if path.is_file() else b"" for path in paths]
+    for schema, table in tables:
+        write_table(folder, schema, table)
+    changed = before != [path.read_bytes() for path in paths]
+    _write(gate_json(report), folder, reported=reported or (changed and _shows_gate(folder)))
+
+
+def _shows_gate(folder: Path) -> bool:
+    """Return True if the report of a run shows the outcome of a gate."""
+    page = folder / _PAGE
+    return page.is_file() and b'<section id="gate"' in page.read_bytes()
 
 
 def gate_table(report: GateReport) -> pd.DataFrame:
@@ -299,15 +314,17 @@ def write_unchecked(error: Exception, folder: Path, summary: Path | None, junit:
         write_junit(unchecked_junit(reason, folder.name), junit)
     if (folder / MANIFEST).is_file():
         earlier = [folder / f"{SCHEMAS[name].name}.parquet" for name in _TABLES]
-        shown = any(path.is_file() for path in earlier)
         for path in earlier:
             path.unlink(missing_ok=True)
         content = {"run": folder.name, "outcome": "error", "exit_code": exit_code, "reason": reason, "rules": [], "lost": []}
-        _write(content, folder, reported=shown)
+        _write(content, folder, reported=_shows_gate(folder))
 
 
 def _write(content: dict[str, Any], folder: Path, *, reported: bool) -> None:
     """Write gate.json, and the report again if it is there and `reported`."""
     write_text(folder / _FILE, json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
-    if reported and (folder / "report.html").is_file():
-        write_report(RunTables.read(folder), folder / "report.html")
+    if reported and (folder / _PAGE).is_file():
+        from workbench.report.render.html import write_report  # draws figures
+
+        write_report(RunTables.read(folder), folder / _PAGE)
+    refresh_index(folder)

@@ -218,8 +218,8 @@ class RuleResult:
 
     `value` is the candidate's mean and `reference` the baseline's, `difference` the candidate minus the baseline in the direction of the metric. `low`
     and `high` are bounds of the difference, or of the mean. `limit` is the floor, or -M. Numbers that do not apply are NaN. `alarm`: a second run of
-    both sides would decide it. `worse`: it passed within the tolerance, and a drop is significant. `random`
-    names the parts of the run that can give other values.
+    both sides would decide it. `worse`: it passed within the tolerance, and a drop is significant. `equivalent`: it passed, and the difference is
+    shown to be smaller than the tolerance in either direction. `random` names the parts of the run that can give other values.
     """
 
     id: str = ""
@@ -243,6 +243,7 @@ class RuleResult:
     unscored: int = 0
     alarm: bool = False
     worse: bool = False
+    equivalent: bool = False
     random: str = ""
     query_id: str = ""
 

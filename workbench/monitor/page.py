@@ -38,12 +38,12 @@ from workbench.report.model import (
     Indicator,
     Indicators,
     Lines,
+    Opening,
     Prose,
     Report,
     Row,
     Section,
     Sparkline,
-    Summary,
     Table,
     Term,
     Terms,
@@ -125,7 +125,7 @@ class MonitoringView:
         days = "" if self.comparison.empty else f": {self._today}, against {self._week}"
         title, cards = f"{excerpt(Path(self.about.log).name)}{days}", self.indicators().blocks
         return Report(
-            title, self.folder.name, [], Headline(self._headline()), [self._opening()], Summary(()), sections, self._badge(), cards
+            title, self.folder.name, [], Opening(self._headline(), [self._badge()], lines=[self._opening()], blocks=cards), sections
         )
 
     def _repr_html_(self) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from workbench.core.errors import InputError
-from workbench.core.files import table_fault
+from workbench.core.files import in_order, table_fault
 from workbench.core.records import TargetHit
 from workbench.core.text.printable import printable
 from workbench.data.draft import DatasetDraft
@@ -56,7 +56,8 @@ def read_traces(*paths: str | Path) -> TraceRows:
     ----------
     paths
         Files, or folders of them: OTLP as JSON lines or protobuf, with the attributes of the GenAI conventions or of OpenInference, and exports of
-        Langfuse, LangSmith, Phoenix and MLflow as JSON, JSON Lines, CSV or parquet. Spans of a trace can be in several files, in any order.
+        Langfuse, LangSmith, Phoenix, MLflow, Opik and TruLens as JSON, JSON Lines, CSV or parquet. Spans of a trace can be in several files, in any
+        order.
 
     Returns
     -------
@@ -81,7 +82,7 @@ def read_traces(*paths: str | Path) -> TraceRows:
     if not formats:
         raise InputError(
             f"{', '.join(map(str, paths))} has no trace in a format that is known",
-            "give OTLP as JSON lines or protobuf, or an export of Langfuse, LangSmith, Phoenix or MLflow",
+            "give OTLP as JSON lines or protobuf, or an export of Langfuse, LangSmith, Phoenix, MLflow, Opik or TruLens",
         )
     rows = trace_rows(steps, events, left_out)
     return TraceRows(tuple(sorted(formats)), tuple(rows), dict(sorted((+left_out).items())))
@@ -112,7 +113,7 @@ def _records(file: Path, formats: set[str], left_out: Counter[str]) -> Iterator[
 
 def _files(path: Path, left_out: Counter[str]) -> list[Path]:
     if path.is_dir():
-        readable = sorted(file for file in path.rglob("*") if file.suffix.lower() in _READ and file.is_file())
+        readable = in_order(file for file in path.rglob("*") if file.suffix.lower() in _READ and file.is_file())
         # A link could lead out of the folder.
         left_out["a link"] += sum(file.is_symlink() for file in readable)
         return [file for file in readable if not file.is_symlink()]

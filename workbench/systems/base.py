@@ -11,12 +11,12 @@ from pydantic import AfterValidator, Field
 
 from workbench.core.component import Component
 from workbench.core.records import Answer, Document, Passage, Query, TargetHit
-from workbench.core.text.formatting import name_fault
+from workbench.core.text.formatting import name_fault, name_pattern
 from workbench.llm.session import CallResources
 
 # The name of a target is the name of its configuration in every table, and of files.
 LONGEST_NAME = 80
-_NAME_PATTERN = rf"^[a-z0-9][a-z0-9._-]{{0,{LONGEST_NAME - 1}}}$"
+_NAME_PATTERN = f"^{name_pattern(LONGEST_NAME)}$"
 
 
 def _checked_name(name: str) -> str:

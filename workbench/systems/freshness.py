@@ -15,6 +15,7 @@ from workbench.core.errors import DatasetError, InputError
 from workbench.core.loop_thread import run_in_thread
 from workbench.core.records import Document, Query, TargetHit
 from workbench.core.text.display import table_html
+from workbench.core.text.formatting import aligned
 from workbench.core.text.words import folded, terms, whole
 from workbench.data.draft import DatasetDraft
 from workbench.data.formats.documents import read_documents
@@ -214,10 +215,8 @@ class FreshnessReport:
         """Return the report as a table of text."""
         header = ("check", "part", "passed", "failed", "unscored", "first failure, or why unscored")
         table = [header, *(tuple(row.values()) for row in self.rows())]
-        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table]
         left = [f"the documents of the check are still in the target: {self.leftover}"] if self.leftover else []
-        return [f"{self.target}: {self.verdict}", *lines, *left]
+        return [f"{self.target}: {self.verdict}", *aligned(table), *left]
 
     def _repr_html_(self) -> str:
         return table_html(f"{self.target}: {self.verdict}", self.rows(), self.leftover)

@@ -35,10 +35,10 @@ def outcome(tmp_path_factory: pytest.TempPathFactory, handbook_corner: Path, tin
         "dataset": {"kind": "golden", "path": str(handbook_corner)},
         # OpenVINO's vectors differ from those of torch, which an export asks with.
         "pipeline": {"embedding": {"kind": "sentence-transformers", "model": tiny_model, "backend": "torch"}},
-        "sweep": {
-            "chunking": [{"kind": "hierarchical", "child": 64, "parent": 256}],
-            "retrieval": [{"kind": "dense", "k": 5}, {"kind": "bm25", "k": 5}],
-        },
+        "configurations": [
+            {"name": name, "chunking": {"kind": "hierarchical", "child": 64, "parent": 256}, "retrieval": {"kind": kind, "k": 5}}
+            for name, kind in zip(NAMES, ("dense", "bm25"), strict=True)
+        ],
         "metrics": ["recall@5"],
     }
     finished = run_experiment(experiment_of(settings, "test"), tmp_path_factory.mktemp("export") / "outputs", lambda _: None)
@@ -60,6 +60,7 @@ def by_tokens(outcome: Outcome) -> Outcome:
 def beyond(outcome: Outcome) -> Outcome:
     """Hybrid and reranked configurations whose chunks have headers, with tokens delivered."""
     settings = outcome.experiment.settings | {"name": "beyond", "metrics": ["span_recall@300t"]}
+    del settings["configurations"]
     settings["sweep"] = {"chunking": [{"kind": "hierarchical", "child": 64, "parent": 256, "enrich": True}], "retrieval": BEYOND}
     finished = run_experiment(experiment_of(settings, "test"), outcome.run.workspace.outputs, lambda _: None)
     assert not finished.failures
@@ -198,7 +199,7 @@ def test_what_cannot_be_exported_is_one_line(outcome: Outcome, tmp_path: Path) -
         export_configuration(outcome.folder, None, tmp_path / "x")
     with pytest.raises(InputError, match="no configuration 'fixed'"):
         export_configuration(outcome.folder, "fixed", tmp_path / "x")
-    with pytest.raises(InputError, match=r"no manifest\.json"):
+    with pytest.raises(InputError, match=r"contains no run"):
         export_configuration(tmp_path, None, tmp_path / "x")
     with pytest.raises(InputError, match="already exists"):
         export_configuration(outcome.folder, "hierarchical-64-256", tmp_path)

@@ -58,7 +58,7 @@ def test_equal_paragraphs_have_their_own_places(module: str) -> None:
 def test_a_function_may_give_places_and_take_arguments(module: str) -> None:
     chunker = CallableChunker(callable=f"{module}:pairs", arguments={"step": 3})
     assert [chunk.chunk_id for chunk in chunker.split(Document("d", "abcdefgh"))] == ["d:0-3", "d:3-6", "d:6-8"]
-    assert chunker.name == f"callable-{module}.pairs-step.3"
+    assert chunker.name == f"callable-{module}.pairs"
 
 
 def test_an_error_of_a_function_is_reported_in_one_line(module: str) -> None:

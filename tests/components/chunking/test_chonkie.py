@@ -87,6 +87,6 @@ def test_every_class_with_a_model_among_its_arguments_needs_permission() -> None
 
 def test_names_and_identity() -> None:
     chunker = ChonkieChunker(chunker="SentenceChunker", size=256, overlap=32, arguments={"min_sentences_per_chunk": 2})
-    assert chunker.name == "chonkie-sentence-256-32-min_sentences_per_chunk.2"
+    assert chunker.name == "chonkie-sentence-256-32"
     assert chunker.identity()["code"][0].startswith("chonkie 1.")
     assert {"RecursiveChunker", "TokenChunker"} < set(ChonkieChunker.names())

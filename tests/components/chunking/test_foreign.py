@@ -4,7 +4,6 @@ from types import SimpleNamespace
 import pytest
 
 from workbench.components.chunking.alignment import placed
-from workbench.components.chunking.foreign import argument_names
 from workbench.core.errors import ExperimentError
 from workbench.runner.experiment.read import experiment_of
 
@@ -35,14 +34,6 @@ def test_what_is_no_slice_is_refused_in_a_line(wording) -> None:
     wording(
         lambda chunks: placed(TEXT, chunks), [["One  two."], ["Three.", "One two."], [(0, 25)], [(5, 5)], [7], [(0.5, 2.5)]], ValueError
     )
-
-
-def test_arguments_appear_in_names_as_words_or_six_digits() -> None:
-    assert argument_names({}) == []
-    assert argument_names({"keep_separator": False, "a": 3}) == ["a.3", "keep_separator.false"]
-    one, other = argument_names({"separators": ["\n"]}), argument_names({"separators": ["\n\n"]})
-    assert len(one[0]) == len(other[0]) == 6
-    assert one != other
 
 
 def test_lists_in_arguments_stay_lists_and_a_list_of_arguments_is_a_grid() -> None:

@@ -65,6 +65,11 @@ def test_gold_is_what_a_perfect_retriever_delivers() -> None:
     assert maker(needs=((lost,),)).make("gold", 0).reason == contexts.NO_CHUNK
 
 
+def test_gold_is_packed_once_for_all_conditions_that_begin_with_it() -> None:
+    made = maker()
+    assert made.make("gold", 0) is made.make("gold", 0)
+
+
 def test_retrieved_is_the_packed_ranking() -> None:
     made = maker([BAR, FERRIES, ROOMS], budget=2 + 4 + 3).make("retrieved", 0)
     assert texts(made) == [BAR.text, "Ferries leave at "]

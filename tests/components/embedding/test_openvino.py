@@ -145,7 +145,7 @@ def test_auto_is_openvino_on_a_processor_and_definite() -> None:
 def test_without_the_package_auto_is_torch_and_asking_for_it_says_what_to_install(run_python: Callable) -> None:
     assert run_python(WITHOUT).splitlines() == [
         f"torch | float32 | openvino is not installed: {advice('fast')}",
-        f"backend: openvino needs OpenVINO; {advice('fast')}",
+        f"backend: openvino needs openvino; {advice('fast')}",
     ]
 
 

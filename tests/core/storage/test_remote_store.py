@@ -327,6 +327,7 @@ def test_a_sweep_into_a_store_under_a_url_is_found_there_by_another_machine(serv
         # Only the times of this machine stay in its outputs.
         assert [each.name for each in (tmp_path / name / "outputs" / ".store").iterdir() if each.is_dir()] == ["latency"]
     first, second = (line for line in said if line.startswith("[1/1]"))
-    assert "vectors" in first
-    assert second.startswith("[1/1] fixed-256-0: index")
+    assert first.endswith(" s")
+    # The index is rebuilt on each machine.
+    assert second.endswith(" s")
     assert tables[0] == tables[1]

@@ -1,11 +1,16 @@
+import re
+
 import pytest
 
 from workbench.core.text.formatting import (
+    aligned,
     count,
     fitting_digits,
     interval,
     listed,
     meant,
+    name_fault,
+    name_pattern,
     number,
     p_value,
     plural,
@@ -95,3 +100,39 @@ def test_a_name_is_suggested_only_if_it_is_near(word, known, suggested):
 def test_a_p_value_ends_at_both_sides_and_is_never_shown_as_certain():
     texts = [p_value(value) for value in (0.0, 0.0004, 0.001, 0.04996, 0.99, 0.9901, 1.0, float("nan"))]
     assert texts == ["p < 0.001", "p < 0.001", "p = 0.001", "p = 0.050", "p = 0.990", "p > 0.99", "p > 0.99", "no p"]
+
+
+def test_a_table_fits_its_width_with_wrapped_words_and_a_key_of_shortened_names() -> None:
+    rows = [
+        ("configuration", "compute", "new tokens"),
+        ("short-name", "all", "12"),
+        (f"first-{'long-' * 12}name", "chunks, vectors", "1,234"),
+    ]
+    assert aligned(rows, 100) == [
+        "configuration                                                           compute          new tokens",
+        "short-name                                                              all                      12",
+        "first-long-long-long-long-long-long-long-long-long-long-long-long-name  chunks, vectors       1,234",
+    ]
+    assert aligned(rows, 48) == [
+        "configuration             compute            new",
+        "                                          tokens",
+        "short-name                all                 12",
+        "first-long-l…g-long-name  chunks,          1,234",
+        "                          vectors",
+        "first-long-l…g-long-name:",
+        "  first-long-long-long-long-long-long-long-long-",
+        "  long-long-long-long-name",
+    ]
+
+
+def test_numbers_are_never_cut_to_fit() -> None:
+    assert aligned([("a", "b"), ("123,456,789", "0.123456789")], 10) == ["          a            b", "123,456,789  0.123456789"]
+
+
+def test_names_are_names_of_files_on_every_system():
+    valid = ["a", "a.b", "v1.2-x_", "console", "com", "com10", "nulls.txt", "a" * 12]
+    faulty = ["con", "nul.txt", "com1", "lpt9.a.b", "end.", "A", ".a", "-a", "a:b", "a" * 13, "", "aux"]
+    assert [name for name in valid + faulty if re.fullmatch(name_pattern(12), name)] == valid
+    assert name_fault("con", 12) == "a name that no file has on Windows; write for example 'my-con'"
+    assert name_fault("end.", 12) == "a name that no file has on Windows; write for example 'end'"
+    assert name_fault("Con", 12).endswith("write for example 'my-con'")

@@ -84,7 +84,7 @@ def test_folders_that_programs_have_written_are_named_and_not_read(tmp_path: Pat
         "outputs/.store/x": ("outputs/", "has the outputs of sweeps"),
         "old/run/manifest.json": ("old/run/", "has the outputs of a sweep"),
         "experiments/docs/questions.jsonl": ("experiments/docs/", "is the dataset of an experiment"),
-        "notebooks/explore.ipynb": ("notebooks/", "has the notebooks of Workbench"),
+        "notebooks/work.ipynb": ("notebooks/", "has the notebooks of Workbench"),
     }
     others = (
         "outputs/.indexes/x",

@@ -6,6 +6,7 @@ from pathlib import Path
 import lazy_loader
 import pytest
 
+from workbench.core.environment import advice
 from workbench.core.errors import ModelError
 from workbench.core.fingerprint import file_digest
 from workbench.llm.models.files import _FETCHED, MINILM, MINILM_PACKAGE, MINILM_SHA256, locate, model_fingerprint
@@ -71,9 +72,11 @@ def test_a_package_with_other_weights_is_refused(tmp_path: Path, run_python: Cal
 
 def test_a_package_that_is_not_installed_says_how_to_install_it(run_python: Callable, tmp_path: Path) -> None:
     # Without site-packages, but for what the import of the package needs.
-    (tmp_path / "lazy_loader").symlink_to(Path(lazy_loader.__file__).parent)
+    packages = Path(lazy_loader.__file__).parents[1]
+    for name in ("lazy_loader", "pydantic", "pydantic_core", "annotated_types", "typing_extensions.py", "typing_inspection"):
+        (tmp_path / name).symlink_to(packages / name)
     alone = {"PYTHONPATH": os.pathsep.join([str(ROOT), str(tmp_path)])}
-    assert run_python(LOCATE, MINILM, options=("-S",), env=alone) == f"1 the model {MINILM} is not installed; pip install {MINILM_PACKAGE}"
+    assert run_python(LOCATE, MINILM, options=("-S",), env=alone) == f"1 the model {MINILM} is not installed; {advice('sweep')}"
 
 
 def test_an_unknown_model_offline_is_one_line(run_python: Callable, tmp_path: Path) -> None:

@@ -164,4 +164,4 @@ try:
 except ModelError as error:
     print(*error.lines)
 """
-    assert run_python(script) == f"tokens: cl100k needs its vocabulary; {advice('cl100k')}"
+    assert run_python(script) == f"tokens: cl100k needs bpe-openai; {advice('cl100k')}"

@@ -9,7 +9,7 @@ def test_causes_are_in_the_order_of_their_layers() -> None:
     places = [LAYERS.index(cause.layer) for cause in CAUSES]
     assert places == sorted(places)
     assert CAUSES[: len(EVIDENCE_CAUSES)] == EVIDENCE_CAUSES
-    assert len(set(CAUSE_NAMES)) == len(CAUSES)
+    assert len(set(CAUSE_NAMES)) == len({cause.words for cause in CAUSES}) == len(CAUSES)
 
 
 def test_the_earliest_layer_takes_precedence() -> None:

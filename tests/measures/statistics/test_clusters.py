@@ -56,6 +56,13 @@ def test_a_part_keeps_its_links() -> None:
     assert part.links.toarray().tolist() == [[1, 1, 0], [1, 1, 0], [0, 0, 1]]
 
 
+def test_the_links_of_a_small_part_are_computed_once() -> None:
+    clusters = Clusters.linked([0, 1, 1, 2], [[0, 1], [1], [1], [2]])
+    part = np.array([True, True, False, True])
+    assert clusters[part].links is clusters[part.copy()].links
+    assert len(clusters[~part]) == 1
+
+
 def test_one_document_for_each_query_links_nothing_beyond_its_clusters() -> None:
     assert Clusters.linked([0, 0, 1], [[0], [0], []]).links is None
 

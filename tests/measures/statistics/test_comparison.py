@@ -92,7 +92,7 @@ def test_a_missing_value_may_be_none() -> None:
 
 
 def test_reversed_it_is_the_comparison_of_the_other_with_the_first() -> None:
-    plain = Comparison("a", "b", Interval(0.2, 0.1, 0.4, 30, 9, "c"), 0.0, 0.5, False, 0.01, 0.02, 0.03, 0.04)
-    other = Comparison("b", "a", Interval(-0.2, -0.4, -0.1, 30, 9, "c"), -0.5, 0.0, False, 0.01, 0.02, 0.03, 0.04)
+    plain = Comparison("a", "b", Interval(0.2, 0.1, 0.4, 30, 9, "c"), 0.0, 0.5, False, 3, 0.02, 0.01, 0.02, 0.03, 0.04, 0.5)
+    other = Comparison("b", "a", Interval(-0.2, -0.4, -0.1, 30, 9, "c"), -0.5, 0.0, False, 3, 0.02, 0.01, 0.02, 0.03, 0.04, 0.5)
     assert plain.reversed() == other
     assert math.copysign(1, plain.reversed().high_adjusted) == 1  # not -0.0

@@ -282,3 +282,42 @@ def test_the_questions_that_would_decide_reach_80_percent_power() -> None:
     passed = np.mean([sample(needed).outcome is Decision.PASS for _ in range(300)])
     # Three standard errors of a share of .8 over 300 samples, and those of the number itself.
     assert abs(passed - 0.8) < 0.1
+
+
+def steady(mean: float, spread: float = 0.03, questions: int = 120) -> Values:
+    """Values around .5 plus a mean, with as many above as below."""
+    return Values(0.5 + mean + np.tile([-spread, spread], questions // 2), np.zeros(questions, bool))
+
+
+BEFORE = Values(np.full(120, 0.5), np.zeros(120, bool))
+
+
+@pytest.mark.parametrize(
+    ("mean", "outcome", "equivalent"),
+    [
+        (0.0, Decision.PASS, True),
+        (-0.02, Decision.PASS, True),  # a significant drop that is smaller than the margin
+        (0.02, Decision.PASS, True),
+        (0.039, Decision.PASS, False),  # a gain of the margin is not excluded
+        (0.2, Decision.PASS, False),
+        (-0.039, Decision.FAIL, False),
+        (-0.2, Decision.FAIL, False),
+    ],
+)
+def test_a_pass_is_equivalent_if_a_gain_of_the_margin_is_excluded_as_well(mean: float, outcome: Decision, equivalent: bool) -> None:
+    found = compared(steady(mean), BEFORE)
+    assert (found.outcome, found.equivalent) == (outcome, equivalent)
+
+
+def test_few_questions_or_documents_are_not_equivalent_unless_the_outputs_are_the_same() -> None:
+    few = paired_test(steady(0.0), BEFORE, Clusters.of(np.arange(120) % 9), MARGIN)
+    assert (few.outcome, few.equivalent) == (Decision.PASS, False)
+    assert not compared(steady(0, questions=28), values((0.5, 28)), margin=0.2).equivalent
+    assert compared(BEFORE, BEFORE, same_outputs=True).equivalent
+
+
+def test_gains_that_are_rare_are_as_unseen_as_losses() -> None:
+    # Only 4 of 120 questions gain and 4 lose anything: 3 more total gains of 123 could be 0.024.
+    changed = values((0.45, 4), (0.5, 112), (0.55, 4))
+    assert compared(changed, BEFORE, margin=0.025).equivalent
+    assert not compared(changed, BEFORE, margin=0.024).equivalent

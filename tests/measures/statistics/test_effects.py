@@ -7,16 +7,17 @@ import pytest
 
 from workbench.measures.statistics.clusters import Clusters
 from workbench.measures.statistics.comparison import paired_difference
-from workbench.measures.statistics.effects import Effect, EffectReading, SideLevels, _could_be_undone, effects
+from workbench.measures.statistics.effects import Change, Effect, EffectReading, SideLevels, _could_be_undone, effects
 from workbench.measures.statistics.verdict import verdict
 
 QUERIES = 120
+SIDES = ("with", "without")
 CLUSTERS = Clusters.of(np.arange(QUERIES) // 4)
 NOISE = np.random.default_rng(11).normal(0, 0.1, (3, QUERIES))
 
 
 def effect(change: np.ndarray, clusters: Clusters = CLUSTERS, **options: float) -> Effect:
-    return effects([change], [("with", "without")], clusters, 1.0, **options)[0]
+    return effects([Change(change, SIDES)], clusters, 1.0, **options)[0]
 
 
 def test_the_effect_is_the_paired_difference_of_the_pairs_averaged_within_each_question() -> None:
@@ -41,6 +42,13 @@ def test_a_question_counts_if_all_pairs_have_a_value() -> None:
     assert effect(change).comparison.difference.n == QUERIES - 20
 
 
+def test_documents_without_a_scored_question_change_nothing() -> None:
+    unscored = np.full((3, QUERIES), np.nan)
+    skewed = NOISE - 0.02 + np.where(np.arange(QUERIES) < 6, 0.4, 0.0)
+    wide = effect(np.hstack([-skewed, unscored]), Clusters.of(np.arange(2 * QUERIES) // 4))
+    assert wide == effect(-skewed)
+
+
 @pytest.mark.parametrize(("shift", "sign", "reading"), [(0.1, 1, "gain"), (-0.1, 1, "loss"), (0.1, -1, "loss"), (0.0, 1, "undecided")])
 def test_a_gain_is_in_the_direction_of_better(shift: float, sign: float, reading: str) -> None:
     centred = NOISE - NOISE.mean(axis=1, keepdims=True)
@@ -61,7 +69,7 @@ def test_effects_are_corrected_for_their_number() -> None:
     weak += 0.023 - weak.mean()
     alone = effect(weak).comparison
     others = [random.normal(0, 0.1, (1, QUERIES)) for _ in range(20)]
-    among = effects([weak, *others], [("a", "b")] * 21, CLUSTERS, 1.0)[0].comparison
+    among = effects([Change(each, SIDES) for each in (weak, *others)], CLUSTERS, 1.0)[0].comparison
     assert alone.p == among.p
     assert alone.p_adjusted <= 0.05 < among.p_adjusted
     assert among.low_adjusted < alone.low_adjusted
@@ -82,7 +90,7 @@ def test_an_effect_of_0_on_every_question_is_identical_and_undecided() -> None:
 
 
 def test_no_effect_is_claimed_on_questions_that_must_not_be_tested() -> None:
-    (found,) = effects([NOISE + 0.5], [("with", "without")], replace(CLUSTERS, tested=False), 1.0)
+    (found,) = effects([Change(NOISE + 0.5, SIDES)], replace(CLUSTERS, tested=False), 1.0)
     assert found.reading is EffectReading.TOO_FEW
     assert found.comparison.difference.value == effect(NOISE + 0.5).comparison.difference.value
     assert np.isnan(
@@ -106,9 +114,9 @@ def test_an_effect_that_unseen_documents_could_undo_is_one_on_these_documents(
     codes = np.repeat(np.arange(documents), 6)
     change = np.where(codes < losing, -0.3, gain) + np.random.default_rng(3).normal(0, 0.01, len(codes))
     clusters, levels = Clusters.of(codes), SideLevels(with_change=0.9, without=0.6)
-    (found,) = effects([sign * change[None]], [("with", "without")], clusters, 1.0, sign, levels=[levels])
+    (found,) = effects([Change(sign * change[None], SIDES, levels)], clusters, 1.0, sign)
     assert found.reading is reading
-    (other,) = effects([-sign * change[None]], [("without", "with")], clusters, 1.0, sign, levels=[SideLevels(0.6, 0.9)])
+    (other,) = effects([Change(-sign * change[None], SIDES[::-1], SideLevels(0.6, 0.9))], clusters, 1.0, sign)
     mirrored = {EffectReading.GAIN: EffectReading.LOSS, EffectReading.GAIN_HERE: EffectReading.LOSS_HERE}
     assert other.reading is mirrored[reading]
 
@@ -120,7 +128,7 @@ def test_three_documents_that_lose_half_show_how_often_that_occurs(losing: int, 
 
 
 def test_no_change_has_no_effect() -> None:
-    assert effects([], [], CLUSTERS, 1.0) == []
+    assert effects([], CLUSTERS, 1.0) == []
 
 
 def test_the_detectable_effect_shrinks_with_the_noise() -> None:

@@ -119,6 +119,16 @@ def test_the_columns_are_those_documented(queries) -> None:
     assert list(summarise(queries[:0], Clusters.of(range(5))).columns) == documented
 
 
+def test_the_tables_of_configurations_are_those_of_each_alone() -> None:
+    tables = {name: scored("recall@5", values, 1.0) for name, values in {"a": [1, 0, 1, 1, 0], "b": [0, 0, 1, 0.5, 1]}.items()}
+    together = pd.concat([table.assign(configuration=name) for name, table in tables.items()])
+    found = summarise(together, Clusters.of(range(5)), by=["configuration"])
+    assert found["configuration"].tolist() == ["a", "b"]
+    for name, table in tables.items():
+        own = found[found["configuration"] == name].drop(columns="configuration").reset_index(drop=True)
+        pd.testing.assert_frame_equal(own, summarise(table, Clusters.of(range(5))))
+
+
 def test_no_mean_is_above_the_mean_attainable_value() -> None:
     # One question could reach 1, the nineteen others .2: a mean of .24 at most.
     values, attainable = [0.8, *[0.2] * 19], [1, *[0.2] * 19]

@@ -5,15 +5,17 @@ import functools
 import numpy as np
 import pytest
 
+from workbench.measures.statistics.clusters import Clusters
 from workbench.measures.statistics.verdict import Reason, Verdict, verdict, with_unscored
 
 QUESTIONS = 80
+CLUSTERS = Clusters.of(np.arange(QUESTIONS))
 
 
 def judged(values: dict[str, np.ndarray], bounds: tuple[float, float] = (0.0, 1.0)) -> Verdict:
     unscored = {name: np.isnan(row) for name, row in values.items()}
-    judge = functools.partial(verdict, "recall@5", clusters=np.arange(QUESTIONS))
-    return with_unscored(judge(values), values, unscored, judge, bounds)
+    judge = functools.partial(verdict, "recall@5", clusters=CLUSTERS)
+    return with_unscored(judge(values), values, unscored, CLUSTERS, judge, bounds)
 
 
 @pytest.fixture
@@ -66,6 +68,6 @@ def test_a_metric_that_counts_faults_has_its_worst_value_at_one(random):
     low = random.uniform(0.1, 0.2, QUESTIONS)
     values = {"rival": low + random.uniform(0.3, 0.5, QUESTIONS), "dodging": np.where(np.arange(QUESTIONS) < 40, np.nan, low)}
     unscored = {name: np.isnan(row) for name, row in values.items()}
-    judge = functools.partial(verdict, "irrelevant@3", clusters=np.arange(QUESTIONS), higher_is_better=False)
+    judge = functools.partial(verdict, "irrelevant@3", clusters=CLUSTERS, higher_is_better=False)
     assert judge(values).winner == "dodging"
-    assert with_unscored(judge(values), values, unscored, judge, (1.0, 0.0)).winner is None
+    assert with_unscored(judge(values), values, unscored, CLUSTERS, judge, (1.0, 0.0)).winner is None

@@ -172,6 +172,28 @@ def test_a_langfuse_observation_with_an_error_has_its_message(tmp_path: Path) ->
     assert "answer" not in row
 
 
+def test_a_trace_of_opik_has_its_scores_and_the_use_of_its_model(tmp_path: Path) -> None:
+    span = {
+        "id": "s2",
+        "type": "llm",
+        "name": "chat",
+        "start_time": "2026-11-01 12:00:01+00:00",
+        "output": {"output": "18 EUR"},
+        "model": "m",
+    }
+    trace = {
+        "id": "t1",
+        "name": "rag",
+        "start_time": "2026-11-01 12:00:00+00:00",
+        "input": {"query": "fee?"},
+        "output": {"output": "18 EUR"},
+    }
+    scored = trace | {"error_info": None, "feedback_scores": [{"name": "faithful", "value": 0.5, "reason": "half", "source": "sdk"}]}
+    row = one(read_traces(write_lines(tmp_path / "o.jsonl", {"trace": scored, "spans": [span | {"usage": {"prompt_tokens": 7}}]})), "opik")
+    assert (row["query"], row["answer"], row["model"], row["input_tokens"]) == ("fee?", "18 EUR", "m", 7)
+    assert row["evaluations"] == [{"name": "faithful", "score": 0.5, "explanation": "half", "judge": "sdk"}]
+
+
 def run(place: int, kind: str, parent: str | None, times: tuple[str, str], **fields: Any) -> dict[str, Any]:
     return {
         "id": f"s{place}",

@@ -77,7 +77,7 @@ def test_the_order_of_a_pool_is_that_of_its_seed_and_not_of_a_ranking(partial, r
         ranked[query_id].index(each.doc_id) - place
         for query_id, documents in pool.documents.items()
         for place, each in enumerate(documents)
-        for ranked in [rankings["whole"]]
+        for ranked in [next(iter(rankings.values()))]
         if each.doc_id in ranked.get(query_id, [])[:K]
     ]
     assert len(set(places)) > 3

@@ -35,3 +35,13 @@ def test_a_folder_with_a_suffix_of_documents_is_not_in_the_place_of_one():
         "x/A-TXT/c",
         "v1.2/d",
     ]
+
+
+def test_names_that_no_file_has_on_windows_are_changed():
+    assert [document_id(file, ()) for file in ("con.md", "Aux/nul.tar.md", "console.md", "a./b.md", "a:b.md")] == [
+        "document-con",
+        "document-Aux/document-nul.tar",
+        "console",
+        "a/b",
+        "a-b",
+    ]

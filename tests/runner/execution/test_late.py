@@ -76,18 +76,20 @@ def test_one_pass_serves_all_chunkings_and_one_added_later_costs_one(experiment:
     planned = plan_experiment(experiment(chunking=chunking), tmp_path)
     outcome = run(experiment(chunking=chunking), tmp_path)
     whole = one_pass(outcome)
-    assert tokens_encoded(outcome) == {"fixed-32-0": whole, "fixed-200-0": 0, "sentence-48": 0, "whole": 0}
+    assert tokens_encoded(outcome) == {
+        f"{name}-window64-late": tokens for name, tokens in {"fixed-32-0": whole, "fixed-200-0": 0, "sentence-48": 0, "whole": 0}.items()
+    }
     assert [one.tokens for one in planned.configurations] == [whole, 0, 0, 0]
     assert [one.truncated for one in planned.configurations] == [0, 0, 0, 0]
     table = collect(outcome).configurations.set_index("configuration")
     assert (table["truncated_tokens"] == 0).all()
     assert table["window"].isna().all()
     # Chunks of fixed-32 tile the text with the title before it: nothing is counted twice, nor left out but what no chunk holds.
-    assert table.loc["fixed-32-0", "tokens"] == table.loc["fixed-200-0", "tokens"] == table.loc["whole", "tokens"]
+    assert table.drop(index="sentence-48-window64-late")["tokens"].nunique() == 1
     added = experiment(chunking=[*chunking, {"kind": "fixed", "size": 40, "overlap": 20}])
     assert [one.tokens for one in plan_experiment(added, tmp_path).configurations] == [0, 0, 0, 0, whole]
     later = run(added, tmp_path)
-    assert tokens_encoded(later) == dict.fromkeys(table.index, 0) | {"fixed-40-20": whole}
+    assert tokens_encoded(later) == dict.fromkeys(table.index, 0) | {"fixed-40-20-window64-late": whole}
     assert plan_experiment(added, tmp_path).complete
 
 
@@ -103,16 +105,18 @@ def test_a_configuration_alone_gets_the_vectors_that_it_gets_beside_others(
 
 def test_both_poolings_stand_side_by_side_under_readable_names(experiment: Callable[..., ExperimentSpec], tmp_path: Path) -> None:
     swept = experiment(chunking=FIXED, embedding=[{"pooling": "standard", "max_tokens": 64}, {"pooling": "late", "max_tokens": 64}])
-    assert [one.name for one in swept.configurations] == ["fixed-32-0", "fixed-32-0-late", "fixed-200-0", "fixed-200-0-late"]
+    assert [one.name for one in swept.configurations] == [
+        f"fixed-{size}-0-window64{pooling}" for size in (32, 200) for pooling in ("", "-late")
+    ]
     outcome = run(swept, tmp_path)
     write_outputs(outcome)
     table = collect(outcome).configurations.set_index("configuration")
-    assert (table["truncated_tokens"] > 0).to_dict() == {one: one == "fixed-200-0" for one in table.index}
+    assert (table["truncated_tokens"] > 0).to_dict() == {one: one == "fixed-200-0-window64" for one in table.index}
     assert table["pooling"].to_dict() == {one: "late" if one.endswith("-late") else "standard" for one in table.index}
     results = {result.configuration.name: result for result in outcome.results}
     # Questions are embedded once for both.
-    assert results["fixed-32-0"].entry("queries").folder == results["fixed-32-0-late"].entry("queries").folder
-    assert results["fixed-32-0"].entry("vectors").folder != results["fixed-32-0-late"].entry("vectors").folder
+    assert results["fixed-32-0-window64"].entry("queries").folder == results["fixed-32-0-window64-late"].entry("queries").folder
+    assert results["fixed-32-0-window64"].entry("vectors").folder != results["fixed-32-0-window64-late"].entry("vectors").folder
 
 
 def test_a_chunker_that_fails_leaves_the_others_their_pass(
@@ -123,7 +127,7 @@ def test_a_chunker_that_fails_leaves_the_others_their_pass(
     swept = experiment(chunking=[FIXED, {"kind": "callable", "callable": "breaks:split"}])
     outcome = run_experiment(replace(swept, allow_code=True), tmp_path / "outputs", lambda _: None)
     assert len(outcome.failures) == 1
-    assert tokens_encoded(outcome) == {"fixed-32-0": one_pass(outcome), "fixed-200-0": 0}
+    assert tokens_encoded(outcome) == {"fixed-32-0-window64-late": one_pass(outcome), "fixed-200-0-window64-late": 0}
 
 
 def test_settings_that_late_pooling_rules_out_are_refused_when_the_experiment_is_read(experiment: Callable[..., ExperimentSpec]) -> None:

@@ -1,16 +1,21 @@
 import json
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from tests.made_runs import SIZES
 from workbench.core.schemas import SCHEMAS
+from workbench.core.text.progress import sweep_progress
 from workbench.llm.models.files import MINILM, locate
 from workbench.measures.metrics.case import MetricValues
 from workbench.measures.metrics.registry import METRICS
-from workbench.runner.execution.local import run_experiment
+from workbench.runner.execution.collect import collect
+from workbench.runner.execution.local import Outcome, run_experiment
 from workbench.runner.execution.outputs import write_outputs
 from workbench.runner.execution.plan import plan_experiment, plan_lines
 from workbench.runner.experiment.read import experiment_of, read_experiment
@@ -35,7 +40,35 @@ def test_a_second_run_embeds_nothing_and_leaves_the_same_tables(outcome, experim
         pd.testing.assert_frame_equal(
             pd.read_parquet(copied / "small" / f"{name}.parquet"), pd.read_parquet(outcome.folder / f"{name}.parquet")
         )
-    assert (copied / "small" / "manifest.json").read_bytes() == (outcome.folder / "manifest.json").read_bytes()
+    one, other = (json.loads((folder / "manifest.json").read_bytes()) for folder in (copied / "small", outcome.folder))
+    assert one.pop("arguments") == [str(experiment_file)]
+    assert other.pop("arguments")
+    assert one == other
+
+
+def test_a_log_has_a_line_with_score_and_seconds_for_each_configuration_and_a_terminal_only_those_that_failed(
+    run: Callable[..., Outcome],
+) -> None:
+    def said(live: bool, verbose: bool = False) -> list[str]:
+        lines: list[str] = []
+        with sweep_progress("said", verbose) as progress:
+            progress.live = live
+            experiment = run(name="said", sweep=SIZES).experiment
+            run_experiment(experiment, outcome.run.workspace.outputs, lines.append)
+            assert progress.best.startswith(f"{outcome.primary} ")
+        return lines[1:]
+
+    outcome = run(name="said", sweep=SIZES)
+    values = {row["configuration"]: row["value"] for row in means_of(outcome)}
+    expected = [f"[{number}/3] {name}: {outcome.primary} {values[name]:.3f}, all from the store" for number, name in enumerate(values, 1)]
+    assert said(live=False) == expected
+    assert said(live=True) == []
+    assert said(live=True, verbose=True) == [f"{line}: all from the store" for line in expected]
+
+
+def means_of(outcome: Outcome) -> list[dict[str, Any]]:
+    metrics = collect(outcome).metrics
+    return metrics[(metrics["metric"] == str(outcome.primary)) & (metrics["slice"] == "all")].to_dict("records")
 
 
 def test_a_second_run_writes_no_table_again_but_one_that_was_altered(experiment_file, copied):
@@ -70,8 +103,9 @@ def test_another_metric_computes_only_itself(outcome, experiment_file, copied):
     metrics = [str(metric) for metric in outcome.experiment.metrics]
     read = read_experiment(experiment_file, [f"metrics=[{', '.join([*metrics, 'recall@7'])}]"])
     said: list[str] = []
-    again = run_experiment(read, copied, said.append)
-    assert all(line.partition(": ")[2].startswith("scores ") and "," not in line for line in said[1:])
+    with sweep_progress("small", verbose=True):
+        again = run_experiment(read, copied, said.append)
+    assert all(line.rpartition(": ")[2].startswith("scores ") and "," not in line.rpartition(": ")[2] for line in said[1:])
     assert len(stored() - before) == len(said[1:]) == 3
     assert "recall@7" in set(again.results[0].scores_table["metric"])
 
@@ -175,12 +209,12 @@ def test_a_backend_that_cannot_run_its_model_fails_its_configuration_alone(handb
     }
     # Reading says nothing of it: only a conversion can.
     finished = run_experiment(experiment_of(settings, "x"), tmp_path / "outputs", lambda _: None)
-    assert [result.configuration.name for result in finished.results] == ["fixed-256-0-bm25"]
-    assert list(finished.failures) == ["fixed-256-0"]
-    assert "backend: openvino cannot run" in finished.failures["fixed-256-0"]
+    assert [result.configuration.name for result in finished.results] == ["fixed-256-0-model_tokens-bm25"]
+    assert list(finished.failures) == ["fixed-256-0-model-openvino"]
+    assert "backend: openvino cannot run" in finished.failures["fixed-256-0-model-openvino"]
     write_outputs(finished)
     table = pd.read_parquet(tmp_path / "outputs" / "x" / "configurations.parquet").set_index("configuration")
-    assert "backend: openvino cannot run" in table.loc["fixed-256-0", "error"]
+    assert "backend: openvino cannot run" in table.loc["fixed-256-0-model-openvino", "error"]
 
 
 @pytest.mark.slow

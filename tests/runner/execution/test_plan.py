@@ -11,7 +11,7 @@ from workbench.components.embedding.sentence_transformers import SentenceTransfo
 from workbench.components.embedding.static import StaticEmbedder
 from workbench.components.retrieval.bm25 import BM25Retriever
 from workbench.core.storage.result_store import Store
-from workbench.runner.execution.plan import EncodingModel, duration_text, plan_experiment, plan_lines
+from workbench.runner.execution.plan import EncodingModel, Plan, PlannedConfiguration, duration_text, plan_experiment, plan_lines
 from workbench.runner.experiment.read import experiment_of
 
 
@@ -56,6 +56,17 @@ def test_the_range_is_in_the_lines_of_the_command_and_in_both_displays_of_a_plan
     assert "at 40 to 62 tokens/s (measured here)" in str(plan)
 
 
+def test_the_table_of_a_plan_is_as_wide_as_the_terminal_whatever_the_names() -> None:
+    stages = dict.fromkeys(("chunks", "vectors", "index", "queries", "hits", "explanations", "scores"), False)
+    names = [f"{'paraphrase-multilingual-mpnet-base-v2-dimensions-256-with-header-' + str(number):-<83}" for number in range(35)]
+    planned = [PlannedConfiguration(name, stages | {"vectors": number % 2 == 0}, 123_456) for number, name in enumerate(names)]
+    lines = plan_lines(Plan(tuple(planned), {}, 5, 20))
+    table = lines[: lines.index("")]
+    assert max(map(len, table)) <= 80
+    whole = "".join(line.strip() for line in table)
+    assert all(name in whole for name in names)
+
+
 def test_sentences_that_a_chunker_compares_are_counted_for_the_model_that_embeds_them(mixed: Experiment, tmp_path: Path) -> None:
     plan = mixed.plan(tmp_path)
     static, comparing = EncodingModel.of(StaticEmbedder()), EncodingModel.of(SentenceTransformerEmbedder())
@@ -83,7 +94,8 @@ def test_the_plan_names_deliveries_that_are_not_what_is_measured(place: Path) ->
             "sweep": {"chunking": [{"kind": "fixed", "size": [16, 32]}], "retrieval": {"kind": "bm25", **retrieval}},
             "metrics": metrics,
         }
-        return plan_lines(plan_experiment(experiment_of(settings, "here"), place / "outputs"))[5:]
+        shown = plan_lines(plan_experiment(experiment_of(settings, "here"), place / "outputs"))
+        return shown[shown.index("") + 2 :]
 
     both = "all 2 configurations"
     assert lines(["span_recall@10t"]) == []
@@ -94,7 +106,7 @@ def test_the_plan_names_deliveries_that_are_not_what_is_measured(place: Path) ->
         f"The whole corpus fits into 50,000 tokens: {both} deliver everything that they find, so the order does not matter."
     ]
     assert lines(["recall@1", "span_recall@40t"], k=2) == [
-        "Metrics at 40t read 40 tokens of the ranking, but the k chunks that fixed-16-0 delivers hold fewer."
+        "Metrics at 40t read 40 tokens of the ranking, but the k chunks that fixed-16-0-bm25-k2 delivers hold fewer."
     ]
 
 
@@ -140,7 +152,7 @@ def test_one_more_listed_configuration_costs_one(handbook_few: Path, tmp_path: P
     more = settings | {"configurations": [{"name": "current", "retrieval": {"kind": "hybrid"}}], "exclude": ["fixed-128-*"]}
     planned = plan_experiment(experiment_of(more, "test"), tmp_path).configurations
     assert [(each.name, all(each.reused.values())) for each in planned] == [
-        ("fixed-256-0", True),
+        ("fixed-256-0-static", True),
         ("fixed-256-0-bm25", True),
         ("current", False),
     ]

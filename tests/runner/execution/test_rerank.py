@@ -108,7 +108,7 @@ def test_both_arms_have_the_same_chunks_in_the_pool_and_the_tail(tmp_path: Path,
         assert before[6:] == after[6:]
     assert any(without["chunk"].to_numpy() != reranked["chunk"].to_numpy())
     seconds = timings(tmp_path / "outputs" / "reranked")
-    assert ("fixed-64-0-endpoint", "latency_rerank_p50") in seconds, seconds
+    assert ("fixed-64-0-bm25-k5-endpoint-m-pool6", "latency_rerank_p50") in seconds, seconds
 
 
 def test_a_sweep_killed_while_it_reranks_loses_the_batch_in_hand_at_most(

@@ -1,4 +1,5 @@
 import json
+import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -43,11 +44,12 @@ def outputs(tmp_path: Path) -> set[str]:
     return {path.name for path in (tmp_path / "outputs").glob("*")}
 
 
-def test_a_notebook_is_executed_once_and_then_taken_from_the_store(tmp_path, kernels):
+def test_a_notebook_is_executed_once_and_then_taken_from_the_store_without_papermill(tmp_path, kernels, monkeypatch):
     source = notebook(tmp_path, "print(word * 2)", RECORD)
     assert run(tmp_path, source, kernels, word="ab")
     first = (tmp_path / "outputs" / "book.ipynb").read_bytes()
     (tmp_path / "outputs" / "book.ipynb").unlink()
+    monkeypatch.setitem(sys.modules, "papermill", None)
     assert not run(tmp_path, source, kernels, word="ab")
     assert (tmp_path / "outputs" / "book.ipynb").read_bytes() == first
     assert b"abab" in first

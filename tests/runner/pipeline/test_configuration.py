@@ -27,7 +27,7 @@ def test_configurations_that_deliver_different_tokens_have_different_names() -> 
     retrievers = [BM25Retriever(), BM25Retriever(deliver=tokens(100)), BM25Retriever(deliver=tokens(200))]
     faults: list[str] = []
     made = named([PipelineConfiguration("fixed-16-0", FixedChunker(size=16), None, retriever) for retriever in retrievers], faults)
-    assert [configuration.name for configuration in made] == ["fixed-16-0", "fixed-16-0-delivertokens_100", "fixed-16-0-delivertokens_200"]
+    assert [configuration.name for configuration in made] == [f"fixed-16-0-bm25{words}" for words in ("", "-deliver_100t", "-deliver_200t")]
     assert not faults
 
 

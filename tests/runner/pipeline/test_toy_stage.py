@@ -65,23 +65,23 @@ def test_a_registered_stage_is_planned_run_on_workers_stored_resumed_timed_and_r
     assert len(made) == 1
     assert "workers: 2" in swept
     assert swept.split()[1] not in made.values(), "the driver computed it"
-    assert set(timings(outputs, "seconds_words")) == {"fixed-64-0"}
+    assert set(timings(outputs, "seconds_words")) == {"fixed-64-0-bm25"}
     assert set(timings(outputs, "computed_words").values()) == {1.0}
     tables = RunTables.read(outputs / "toy")
-    words, chunks = tables.of("chunk_words", "fixed-64-0"), tables.configurations.set_index("configuration")["chunks"]
-    assert words["chunks"].sum() == chunks["fixed-64-0"]
+    words, chunks = tables.of("chunk_words", "fixed-64-0-bm25"), tables.configurations.set_index("configuration")["chunks"]
+    assert words["chunks"].sum() == chunks["fixed-64-0-bm25"]
     assert words["words"].between(1, 64).all()
-    assert set(tables.table("chunk_words")["configuration"]) == {"fixed-64-0"}
+    assert set(tables.table("chunk_words")["configuration"]) == {"fixed-64-0-bm25"}
     again = command("sweep")
     assert again.count("all from the store") == 2
     assert words_of(outputs) == made
     assert set(timings(outputs, "computed_words").values()) == {0.0}
     # A change of its code is a change of its version: that stage alone is computed again, and the history says so.
     planned = command("plan", version=2).splitlines()
-    assert [line.split()[:2] for line in planned if " words" in line] == [["fixed-64-0", "words"]]
-    changed = command("sweep", version=2)
+    assert [line.split()[:2] for line in planned if " words" in line] == [["fixed-64-0-bm25", "words"]]
+    changed = command("sweep", "--verbose", version=2)
     assert changed.count(": words ") == 1
-    history = pd.read_parquet(outputs / "history.parquet").query("configuration == 'fixed-64-0' and metric == 'mrr@10'")
+    history = pd.read_parquet(outputs / "history.parquet").query("configuration == 'fixed-64-0-bm25' and metric == 'mrr@10'")
     prints = [json.loads(text)["words"] for text in history["stages"]]
     assert len(prints) == 3
     assert prints[0] == prints[1] != prints[2]

@@ -88,7 +88,8 @@ def test_every_case_has_an_outcome_with_what_was_seen(replaced: FreshnessReport,
 
 
 @pytest.mark.slow
-def test_the_report_is_a_table_of_text(appended: FreshnessReport) -> None:
+def test_the_report_is_a_table_of_text(appended: FreshnessReport, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
     title, header, *rows = appended.lines()
     assert title == "ours: failed"
     assert header.split()[:5] == ["check", "part", "passed", "failed", "unscored"]

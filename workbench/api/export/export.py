@@ -27,6 +27,7 @@ from workbench.components.retrieval.hybrid import HybridRetriever
 from workbench.components.retrieval.rank import tie_breakers
 from workbench.core.errors import InputError
 from workbench.core.files import read_json, store_errors
+from workbench.core.operating_system import move
 from workbench.core.records import Chunk
 from workbench.core.text import printable, words
 from workbench.llm.models.files import locate
@@ -34,7 +35,7 @@ from workbench.llm.models.tokenizers import CHARACTERS, CL100K, Ints, count, tok
 from workbench.report.results.run_tables import RunTables
 from workbench.runner.execution.local import check_code, context_of
 from workbench.runner.execution.plan import plan_experiment
-from workbench.runner.experiment.read import ExperimentSpec, experiment_of
+from workbench.runner.experiment.read import ExperimentSpec, experiment_of_run
 from workbench.runner.pipeline.chunk_table import Chunks
 from workbench.runner.pipeline.configuration import Configuration, PipelineConfiguration
 from workbench.runner.pipeline.context import RunContext
@@ -74,7 +75,7 @@ def export_configuration(output: Path, name: str | None, target: Path | None, al
             _write(graph.run, graph.walk(configuration), aside)
             if target.exists():
                 shutil.rmtree(target)
-            os.rename(aside, target)
+            move(aside, target)
         finally:
             shutil.rmtree(aside, ignore_errors=True)
     return target
@@ -89,13 +90,7 @@ def _settings_of(export: Path) -> dict[str, Any]:
 
 
 def _chosen(output: Path, name: str | None) -> tuple[ExperimentSpec, Configuration]:
-    manifest = output / "manifest.json"
-    if not manifest.is_file():
-        raise InputError(f"{output} has no manifest.json", "give the folder of a finished sweep, such as outputs/quickstart")
-    settings = RunTables.read(output).manifest["experiment"]
-    if settings["dataset"]["kind"] == "python":
-        raise InputError(f"{output} compares systems that are known only in Python, which cannot be exported", "sweep an experiment file")
-    experiment = experiment_of(settings, str(manifest))
+    experiment = experiment_of_run(RunTables.read(output))
     known = {configuration.name: configuration for configuration in experiment.configurations}
     if name is None and len(known) > 1:
         raise InputError(f"{output} has {len(known)} configurations", f"choose one with --configuration: {', '.join(known)}")
@@ -124,9 +119,9 @@ def _write(run: RunContext, result: StageResults, folder: Path) -> None:
         "deliver": {"tokens": budget} if budget else None,
         "context": context,
     }
-    (folder / _SETTINGS).write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    (folder / _SETTINGS).write_bytes(f"{json.dumps(content, indent=2, ensure_ascii=False)}\n".encode())
     pinned = [f"{package}=={version(package).split('+')[0]}\n" for package in dict.fromkeys([*needed, *also_needed, "numpy", "regex"])]
-    (folder / "requirements.txt").write_text("".join(pinned))
+    (folder / "requirements.txt").write_bytes("".join(pinned).encode())
     for program in (_PROGRAM, "searchers.py", "reorder.py", "prompt_tokens.py"):
         shutil.copyfile(Path(__file__).with_name(program), folder / program)
     for module in (packing, printable, marginal_relevance, words):
@@ -160,7 +155,7 @@ _WORDS, _MODEL, _VECTORS = ("bm25s", "PyStemmer"), ("sentence-transformers", "to
 
 def write_lines(file: Path, rows: Iterable[object]) -> None:
     """Write JSON Lines."""
-    file.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8")
+    file.write_bytes("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode())
 
 
 def write_components(

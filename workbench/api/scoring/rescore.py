@@ -11,11 +11,13 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from workbench.core.environment import find_upwards
 from workbench.core.errors import InputError, WorkbenchError
 from workbench.core.records import Dataset, Document
 from workbench.core.text.formatting import count, plural
 from workbench.data.checks import corpus_fingerprint
 from workbench.data.formats.trec import escaped
+from workbench.data.sources import Source
 from workbench.measures.metrics.case import Case, Cut, MetricValues, ordered, slices
 from workbench.measures.metrics.coverage import Bools, Ints
 from workbench.measures.metrics.definition import MetricDefinition
@@ -26,7 +28,7 @@ from workbench.measures.metrics.names import Metric
 from workbench.measures.metrics.registry import METRICS
 from workbench.measures.statistics.clusters import Clusters, query_slices, weighted
 from workbench.report.results.run_tables import RunTables
-from workbench.runner.experiment.read import ExperimentSpec, experiment_of
+from workbench.runner.experiment.read import ExperimentSpec, experiment_of_run
 from workbench.runner.pipeline.chunk_table import chunk_tables
 from workbench.runner.pipeline.configuration import PipelineConfiguration
 from workbench.runner.pipeline.search import metric_depth
@@ -237,7 +239,7 @@ class RunDataset:
     @cached_property
     def _experiment(self) -> ExperimentSpec | None:
         try:
-            return experiment_of(dict(self.run.manifest["experiment"]), self.run.name)
+            return experiment_of_run(self.run)
         except WorkbenchError:
             return None
 
@@ -259,7 +261,17 @@ class RunDataset:
     def _load(self) -> Dataset:
         if self._experiment is None:
             raise InputError("its experiment cannot be read here", "pass dataset=")
-        return self._experiment.dataset.load()
+        return source_beside(self._experiment.dataset, self.run.folder.resolve().parent).load()
+
+
+def source_beside(source: Source, outputs: Path) -> Source:
+    """Find a relative path of a dataset above the working directory, else above the outputs."""
+    path = getattr(source, "path", None)
+    if not path or Path(path).is_absolute():
+        return source
+    beside = (folder / path for folder in outputs.parents if (folder / path).exists())
+    place = find_upwards(path) or next(beside, None)
+    return source.model_copy(update={"path": str(place)}) if place else source
 
 
 # The documents that these retrievers list for every question, if they find as many (`pipeline.stages.hits`).

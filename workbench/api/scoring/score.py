@@ -11,6 +11,7 @@ import pandas as pd
 from workbench.components.retrieval.rank import tie_breakers
 from workbench.core.errors import InputError
 from workbench.core.records import Dataset, Document, Qrel, Query
+from workbench.core.schemas import pandas_frame
 from workbench.core.text.formatting import count, listed, meant, number, plural
 from workbench.core.text.guessed_names import AdvisedNames, checked_names
 from workbench.measures.metrics.coverage import Floats, Ints
@@ -64,7 +65,8 @@ def read_frame(dataframe: pd.DataFrame, qrels: pd.DataFrame | None, *, all_judge
     return (_of_lists if by_query else _of_rows)(_renamed(frame, LISTS if by_query else ROWS, _FRAME), qrels, all_judged)
 
 
-def _checked(frame: Any, name: str) -> pd.DataFrame:
+def _checked(given: Any, name: str) -> pd.DataFrame:
+    frame = pandas_frame(given)
     if not isinstance(frame, pd.DataFrame):
         raise InputError(f"{name} is of type {type(frame).__name__}", "make it a pandas DataFrame: pd.DataFrame(...), .to_pandas()")
     if frame.empty:
@@ -348,7 +350,7 @@ _COLUMNS = [words("metric"), *map(Column, ("value", "95 % interval", "n", "clust
 def score(
     dataframe: pd.DataFrame, metrics: Sequence[str | Metric], qrels: pd.DataFrame | None = None, *, all_judged: bool = False
 ) -> Scores:
-    """Score the rankings in a DataFrame by document metrics such as `recall@5`.
+    """Score the rankings in a DataFrame, of pandas or of polars, by document metrics such as `recall@5`.
 
     A DataFrame with one row per query has the columns `retrieved` (doc ids, best first), `relevant` (doc ids, or doc id to grade) and
     optionally `irrelevant`, `query_id`, `answerable` and `cluster`. One with a row per document has `query_id`, `doc_id`, and `rank` or

@@ -11,11 +11,12 @@ from pydantic import Field
 from workbench.components.answering.base import AnswerRequest, AnswerResources, Generator
 from workbench.components.chunking.sentences import quotations
 from workbench.components.embedding.base import Embedder
-from workbench.components.embedding.embed import embed
+from workbench.components.embedding.embed import ReadText, read_texts
 from workbench.components.embedding.sentence_transformers import SentenceTransformerEmbedder
+from workbench.core.environment import require_installed
 from workbench.core.records import Answer, Passage
-from workbench.core.storage.vector_cache import VectorCache, Vectors
-from workbench.core.text.words import VERSION, search_terms
+from workbench.core.storage.vector_cache import VectorCache
+from workbench.core.text.words import VERSION
 from workbench.llm.models.files import MINILM
 
 Floats = NDArray[np.float64]
@@ -23,7 +24,6 @@ Floats = NDArray[np.float64]
 REFUSAL = "The passages do not contain the answer."
 # Requests whose sentences are in memory together: about 80 sentences of 1.5 kB each.
 _BLOCK = 256
-# Batches of other shapes change the seventh decimal, which must not change an answer.
 _DECIMALS = 5
 
 
@@ -31,7 +31,8 @@ class ExtractiveGenerator(Generator):
     """The sentences of the context that are closest to the question, by embeddings and words. No language model is needed.
 
     The score of a sentence is 0.5 cosine + 0.5 recall of the question's words. The cosine is that of all-MiniLM-L6-v2; words are stemmed,
-    without stop words. The answer is a refusal if no sentence reaches the cosine `threshold`.
+    without stop words. The answer is a refusal if no sentence reaches the cosine `threshold`. Of a sentence that the border of a passage cuts, the
+    part in the passage is compared and quoted like a sentence.
     """
 
     verbatim: ClassVar[bool] = True
@@ -46,6 +47,7 @@ class ExtractiveGenerator(Generator):
         return SentenceTransformerEmbedder(model=MINILM)
 
     def check(self) -> None:
+        require_installed("answering 'extractive'", "bm25s", "Stemmer")
         self.compared_by.check()
 
     def identity(self) -> dict[str, Any]:
@@ -63,7 +65,7 @@ class ExtractiveGenerator(Generator):
                 yield place, self._answer(request, comparison)
 
     def _answer(self, request: AnswerRequest, comparison: "_Comparison") -> Answer:
-        passage_of = _quotable(request.passages, comparison.quotations)
+        passage_of = _quotable(request.passages)
         quotable = list(passage_of)
         cosines = comparison.cosines(request.query.text, quotable)
         confidence = float(cosines.max(initial=0.0))
@@ -77,39 +79,36 @@ class ExtractiveGenerator(Generator):
 
 
 class _Comparison:
-    """The vectors and words of some questions and of the sentences of their contexts."""
+    """The cosines of some questions with the sentences of their contexts, as one matrix product, and the words of both."""
 
     def __init__(self, requests: Sequence[AnswerRequest], embedder: Embedder, cache: VectorCache) -> None:
-        questions = list(dict.fromkeys(request.query.text for request in requests))
         passages = dict.fromkeys(passage.text for request in requests for passage in request.passages)
-        self.quotations = {text: quotations(text) for text in passages}
-        sentences = list(dict.fromkeys(itertools.chain.from_iterable(self.quotations.values())))
-        self._questions = _vectors(questions, embedder, "query", cache)
-        self._sentences = _vectors(sentences, embedder, "document", cache)
-        every = list(dict.fromkeys([*questions, *sentences]))
-        self._words = dict(zip(every, map(frozenset, search_terms(every, "english", "english")), strict=True))
+        sentences = dict.fromkeys(itertools.chain.from_iterable(map(quotations, passages)))
+        self._questions = read_texts(dict.fromkeys(request.query.text for request in requests), embedder, "query", cache)
+        self._sentences = read_texts(sentences, embedder, "document", cache)
+        self._row, self._column = ({text: place for place, text in enumerate(texts)} for texts in (self._questions, self._sentences))
+        # In double precision, because batches of other shapes change the seventh decimal of a single one.
+        self._cosines = _matrix(self._questions) @ _matrix(self._sentences).T if sentences else np.zeros((len(self._questions), 0))
 
     def cosines(self, question: str, texts: Sequence[str]) -> Floats:
         """Return the cosine of each sentence with a question, 0 where it is negative."""
-        if not texts:
-            return np.zeros(0)
-        cosines = np.stack([self._sentences[text] for text in texts]) @ self._questions[question]
-        return np.asarray(np.round(np.clip(cosines, 0, 1).astype(np.float64), _DECIMALS), dtype=np.float64)
+        cosines = self._cosines[self._row[question], [self._column[text] for text in texts]]
+        return np.asarray(np.round(np.clip(cosines, 0, 1), _DECIMALS), dtype=np.float64)
 
     def recalls(self, question: str, texts: Sequence[str]) -> Floats:
         """Return the share of a question's words that each sentence contains, 0 for a question without words."""
-        words = self._words[question]
-        return np.array([len(words & self._words[text]) / max(1, len(words)) for text in texts])
+        words = self._questions[question].words
+        return np.array([len(words & self._sentences[text].words) / max(1, len(words)) for text in texts])
 
 
-def _vectors(texts: Sequence[str], embedder: Embedder, role: Literal["query", "document"], cache: VectorCache) -> Mapping[str, Vectors]:
-    return dict(zip(texts, embed(texts, embedder, role, cache, "answers").vectors, strict=True)) if texts else {}
+def _matrix(texts: Mapping[str, ReadText]) -> Floats:
+    return np.stack([text.vector for text in texts.values()], dtype=np.float64)
 
 
-def _quotable(passages: Sequence[Passage], quotations: Mapping[str, Sequence[str]]) -> dict[str, int]:
+def _quotable(passages: Sequence[Passage]) -> dict[str, int]:
     """Return the sentences of a context, each with the number of the first passage that has it, from 0."""
     first: dict[str, int] = {}
     for number, passage in enumerate(passages):
-        for text in quotations[passage.text]:
+        for text in quotations(passage.text):
             first.setdefault(text, number)
     return first

@@ -5,9 +5,8 @@ import functools
 import importlib
 import inspect
 import json
-import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, JsonValue, ValidationInfo, field_validator, model_validator
@@ -16,15 +15,12 @@ from workbench.components.chunking.alignment import placed
 from workbench.components.chunking.base import Cut, CuttingChunker, Size
 from workbench.components.chunking.headers import Headers
 from workbench.components.chunking.packing import Slice, shrunk
-from workbench.core.environment import advice
+from workbench.core.environment import missing_package
 from workbench.core.errors import InputError, RunError, WorkbenchError, error_line
-from workbench.core.fingerprint import fingerprint
 from workbench.core.imported_functions import FunctionName, imported, source_identity
 from workbench.core.records import Document
 from workbench.core.text.formatting import meant
 from workbench.llm.models.tokenizers import CHARACTERS, count
-
-_PLAIN = re.compile(r"[a-z0-9]+(\.[0-9]+)?")
 
 
 def _canonical(arguments: dict[str, JsonValue]) -> dict[str, JsonValue]:
@@ -48,8 +44,8 @@ class ForeignChunker(CuttingChunker, ABC):
 
     @property
     def name(self) -> str:
-        """Return kind, splitter, sizes and arguments, such as `langchain-recursive-256-0`."""
-        return "-".join([self.kind, self._short, *(str(size) for size in self.sizes if size is not None), *argument_names(self.arguments)])
+        """Return kind, splitter and sizes, such as `langchain-recursive-256-0`."""
+        return "-".join([self.kind, self._short, *(str(size) for size in self.sizes if size is not None)])
 
     def identity(self) -> dict[str, Any]:
         return super().identity() | {"code": self._code()}
@@ -96,15 +92,6 @@ def reason(error: BaseException) -> str:
     return error_line(error)[:200]
 
 
-def argument_names(arguments: Mapping[str, JsonValue]) -> list[str]:
-    """Format arguments for a name, such as `keep_separator.false`, or as six digits of a hash unless they are plain words and numbers."""
-    words = [(key.lower(), json.dumps(value).strip('"').lower()) for key, value in sorted(arguments.items())]
-    plain = all(key.isidentifier() and key.isascii() and _PLAIN.fullmatch(value) for key, value in words)
-    if not plain or sum(map(len, map("".join, words))) > 40:
-        return [fingerprint(dict(arguments))[:6]]
-    return [f"{key}.{value}" for key, value in words]
-
-
 class LibraryChunker(ForeignChunker, ABC):
     """A chunker by its class name in a library, most of whose chunkers have a size and an overlap."""
 
@@ -130,10 +117,9 @@ class LibraryChunker(ForeignChunker, ABC):
     @classmethod
     def _library(cls) -> Any:
         """Import the library. Raises ValueError with the pip command if it is not installed."""
-        try:
-            return importlib.import_module(cls.module)
-        except ImportError:
-            raise ValueError(f"{cls.module.replace('_', '-')} is not installed; {advice('chunkers')}") from None
+        if absent := missing_package(cls.module):
+            raise ValueError(f"{absent[0]} is not installed; {absent[1]}")
+        return importlib.import_module(cls.module)
 
     @classmethod
     def names(cls) -> list[str]:

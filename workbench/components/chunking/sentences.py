@@ -1,5 +1,6 @@
 """Find sentences as exact slices, and cut those that are too long for a chunk."""
 
+import functools
 import itertools
 import re
 from collections.abc import Iterator, Sequence
@@ -92,6 +93,8 @@ _QUOTABLE_UNIT = re.compile(r"^[^\S\n]*(?:\||[-*+•][^\S\n]|\d+[.)][^\S\n]|#+[^
 _QUOTABLE_LINE = re.compile(r"^[^\S\n]*(?:#+[^\S\n]|\|)[^\n]*\n", re.MULTILINE)
 _HEADING = re.compile(r"#+\s")
 _WORD = re.compile(r"\w")
+# Passages, which several conditions and configurations share.
+_REMEMBERED = 8_192
 
 
 def quotations(text: str) -> list[str]:
@@ -99,9 +102,10 @@ def quotations(text: str) -> list[str]:
     return [text[start:end] for start, end in quotable(text)]
 
 
-def quotable(text: str) -> list[Slice]:
+@functools.lru_cache(maxsize=_REMEMBERED)
+def quotable(text: str) -> Sequence[Slice]:
     """Return the slices of a text that `quotations` returns as texts."""
     starts = {start for start, _ in sentences(text)}
     starts |= {match.start() for match in _QUOTABLE_UNIT.finditer(text)} | {match.end() for match in _QUOTABLE_LINE.finditer(text)}
     units = partition(text, sorted(starts))
-    return [(start, end) for start, end in units if _WORD.search(text, start, end) and not _HEADING.match(text, start, end)]
+    return tuple((start, end) for start, end in units if _WORD.search(text, start, end) and not _HEADING.match(text, start, end))

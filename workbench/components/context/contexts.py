@@ -5,7 +5,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import islice, zip_longest
 from typing import Any
 
@@ -83,16 +83,20 @@ class ContextBuilder:
     k: int | None = None
     tokens: int | None = None
     findable: Callable[[int], npt.NDArray[np.bool_] | None] = lambda _: None
+    _gold_contexts: dict[int, ContextOutcome] = field(default_factory=dict, init=False, repr=False)
 
     def make(self, condition: str, query: int) -> ContextOutcome:
-        """Make the context of the question at a position."""
-        return self._makers[condition](query)
+        """Make the context of the question at a position. Contexts of `gold` are remembered, since perturbed ones and others begin with them."""
+        if condition != GOLD:
+            return self._makers[condition](query)
+        if query not in self._gold_contexts:
+            self._gold_contexts[query] = self._gold(query)
+        return self._gold_contexts[query]
 
     @cached_property
     def _makers(self) -> dict[str, Callable[[int], ContextOutcome]]:
         return {
             NONE: lambda query: ContextOutcome(self._packed(query, ())),
-            GOLD: self._gold,
             GOLD_DISTRACTORS: self._gold_distractors,
             RETRIEVED: lambda query: ContextOutcome(self._packed(query, self.ranking[query])),
             MISSING_GOLD: self._missing_gold,
@@ -115,7 +119,7 @@ class ContextBuilder:
         return ContextOutcome(self._packed(query, passages)) if passages else ContextOutcome(reason=NO_CHUNK)
 
     def _gold_distractors(self, query: int) -> ContextOutcome:
-        gold, labels = self._gold(query), self.labels[query]
+        gold, labels = self.make(GOLD, query), self.labels[query]
         if gold.reason:
             return gold
         prompt = self.prompt(labels.query.text)
@@ -176,6 +180,8 @@ _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _ARTICLES = frozenset({"a", "an", "the", "der", "die", "das", "ein", "eine"})
 # Words that answer a question without naming anything that a passage could contain.
 _POLARITY = frozenset({"yes", "no", "ja", "nein", "not", "never", "true", "false"})
+# Passages, which are compared with the answers of many questions.
+_REMEMBERED = 8_192
 # A single word or number of fewer characters occurs almost anywhere.
 _SHORTEST = 3
 
@@ -188,8 +194,12 @@ def content_words(text: str) -> tuple[str, ...]:
 
 def holds_answer(text: str, answers: Iterable[str]) -> bool:
     """Return True if a text contains all words of an expected answer in their order. Answers of yes and no are not looked for."""
-    line = f" {' '.join(content_words(text))} "
-    return any(f" {' '.join(answer)} " in line for answer in map(content_words, answers) if _is_telling(answer))
+    return any(f" {' '.join(answer)} " in _line(text) for answer in map(content_words, answers) if _is_telling(answer))
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _line(text: str) -> str:
+    return f" {' '.join(content_words(text))} "
 
 
 def _is_telling(answer: tuple[str, ...]) -> bool:

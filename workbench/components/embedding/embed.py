@@ -2,7 +2,7 @@
 
 import functools
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -20,6 +20,7 @@ from workbench.core.fingerprint import fingerprint
 from workbench.core.records import Document
 from workbench.core.storage.vector_cache import VectorCache, Vectors
 from workbench.core.text.progress import ProgressBar
+from workbench.core.text.words import search_terms
 from workbench.llm.models.tokenizers import Ints
 
 # Precisions of 16 bits give lengths that differ from 1 by less.
@@ -317,3 +318,36 @@ def plan_texts(texts: Sequence[str], embedder: Embedder, cache: VectorCache, cou
     counted.update(missing)
     tokens = sum(min(length, window) for key, length in missing.items() if key not in present)
     return EncodingPlan(tokens, int(np.maximum(lengths - window, 0).sum()), exact)
+
+
+Words = frozenset[str]
+
+# Contexts of all configurations and conditions share most sentences. 90 MB of vectors from all-MiniLM-L6-v2.
+_MOST_READ = 60_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReadText:
+    """The unit `vector` of a text, float32 (dimension), and its `words`, stemmed and without stop words."""
+
+    vector: Vectors
+    words: Words
+
+
+_MEMORY: dict[str, dict[str, ReadText]] = {}
+
+
+def read_texts(texts: Iterable[str], embedder: Embedder, role: Role, cache: VectorCache) -> dict[str, ReadText]:
+    """Return the distinct texts in their order, embedding only those that neither this process nor the cache has read."""
+    known = _MEMORY.setdefault(fingerprint(embedder.identity(role)), {})
+    wanted = list(dict.fromkeys(texts))
+    # Another thread may clear what is known.
+    found = {text: read for text in wanted if (read := known.get(text)) is not None}
+    if missing := [text for text in wanted if text not in found]:
+        vectors = embed(missing, embedder, role, cache, "answers").vectors
+        words = map(frozenset, search_terms(missing, "english", "english"))
+        found |= dict(zip(missing, map(ReadText, vectors, words), strict=True))
+    if len(known) + len(missing) > _MOST_READ:
+        known.clear()
+    known.update((text, found[text]) for text in missing)
+    return {text: found[text] for text in wanted}

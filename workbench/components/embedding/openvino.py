@@ -3,9 +3,7 @@
 import contextlib
 import functools
 import importlib.metadata
-import importlib.util
 import logging
-import os
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -20,6 +18,7 @@ from workbench.core import batching
 from workbench.core.environment import cache_folder, requested_threads
 from workbench.core.errors import ModelError
 from workbench.core.fingerprint import fingerprint
+from workbench.core.operating_system import available_cores, processor_flags
 from workbench.core.storage.result_store import ResultWriter, Store
 from workbench.core.storage.vector_cache import Vectors
 from workbench.core.text.terminal import say_aside
@@ -44,11 +43,6 @@ _GROUP = 16
 _LEAST_CORES = 2
 
 
-def installed() -> bool:
-    """Return True if OpenVINO is installed, without importing it."""
-    return importlib.util.find_spec("openvino") is not None
-
-
 def runtime() -> Any:
     """Import the package without its telemetry, which would write to the home folder and report conversions."""
     sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]  # None makes the import fail, which OpenVINO tolerates
@@ -59,13 +53,7 @@ def runtime() -> Any:
 
 def has_bfloat16() -> bool:
     """Return True if the processor multiplies bfloat16 natively, which is known only on Linux on x86, and OpenVINO has the cores for it."""
-    try:
-        if len(os.sched_getaffinity(0)) < _LEAST_CORES:
-            return False
-        flags = Path("/proc/cpuinfo").read_text("utf-8", "replace")
-    except (AttributeError, OSError):
-        return False
-    return "avx512_bf16" in flags or "amx_bf16" in flags
+    return available_cores() >= _LEAST_CORES and not {"avx512_bf16", "amx_bf16"}.isdisjoint(processor_flags())
 
 
 def compiled(graph: Path, precision: Precision) -> Any:

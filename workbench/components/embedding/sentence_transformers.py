@@ -14,7 +14,7 @@ from workbench.components.embedding.base import NO_WINDOW, AllowPickle, Embedder
 from workbench.components.embedding.late_windows import LATE, unpoolable
 from workbench.components.embedding.openvino import Output, UnpreparedModelError, conversion_of, converted, without_preparing
 from workbench.components.embedding.torch_model import load, model_settings, positions, token_states
-from workbench.core.environment import advice
+from workbench.core.environment import advice, missing_package, require_installed
 from workbench.core.errors import ModelError, StoreError
 from workbench.core.storage.vector_cache import Vectors
 from workbench.llm.models.files import MINILM, model_fingerprint, require_safetensors
@@ -34,7 +34,7 @@ def encoder_of(model: str, choice: BackendChoice, output: Output = "sentence") -
         return Encoder("torch", _TORCH)
     if choice == "openvino":
         require_openvino()
-    elif not openvino.installed():
+    elif missing_package("openvino"):
         return Encoder("torch", _TORCH, f"openvino is not installed: {advice('fast')}")
     elif sees_gpu():
         return Encoder("torch", _TORCH, "torch sees a GPU")
@@ -54,8 +54,7 @@ def encoder_of(model: str, choice: BackendChoice, output: Output = "sentence") -
 
 def require_openvino() -> None:
     """Raise ModelError if OpenVINO is not installed."""
-    if not openvino.installed():
-        raise ModelError("backend: openvino needs OpenVINO", advice("fast"))
+    require_installed("backend: openvino", "openvino")
 
 
 @functools.cache
@@ -63,7 +62,8 @@ def sees_gpu() -> bool:
     """Return True if torch has a GPU. The version file of a CPU-only build answers this without a slow import."""
     spec = importlib.util.find_spec("torch")
     built = Path(str(spec.origin)).with_name("version.py") if spec else None
-    if built and built.is_file() and "cuda: Optional[str] = None" in built.read_text() and "hip: Optional[str] = None" in built.read_text():
+    version = built.read_text("utf-8") if built and built.is_file() else ""
+    if "cuda: Optional[str] = None" in version and "hip: Optional[str] = None" in version:
         return False
     import torch
 
@@ -114,7 +114,8 @@ class SentenceTransformerEmbedder(Embedder):
         }
 
     def check(self) -> None:
-        """Raise ModelError if the model has pickles, does not support the window, prompt or pooling, or the backend is not installed."""
+        """Raise ModelError if a package is missing, or the model has pickles, does not support the window, prompt or pooling, or the backend is not installed."""
+        require_installed(f"the model {self.model}", "torch", "sentence_transformers")
         tokenizer_file(self.model)
         require_safetensors(self.model, self.allow_pickle)
         window = self.window()

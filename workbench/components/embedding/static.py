@@ -12,7 +12,7 @@ from pydantic import Field
 from workbench.components.embedding.base import NO_WINDOW, AllowPickle, Embedder, Role
 from workbench.components.embedding.torch_model import model_settings, token_states
 from workbench.core import batching
-from workbench.core.environment import cache_folder
+from workbench.core.environment import cache_folder, require_installed
 from workbench.core.errors import ModelError
 from workbench.core.fingerprint import fingerprint
 from workbench.core.storage.result_store import Store
@@ -51,6 +51,7 @@ class StaticEmbedder(Embedder):
     allow_pickle: AllowPickle = False
 
     def check(self) -> None:
+        require_installed(f"the model {self.model}", "torch", "sentence_transformers")
         require_safetensors(self.model, self.allow_pickle)
         super().check()
 

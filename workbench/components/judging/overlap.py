@@ -15,17 +15,17 @@ from workbench.components.answering.base import AnswerResources
 from workbench.components.chunking.packing import Slice
 from workbench.components.chunking.sentences import quotable
 from workbench.components.embedding.base import Embedder
-from workbench.components.embedding.embed import embed
+from workbench.components.embedding.embed import Words, read_texts
 from workbench.components.embedding.registry import EMBEDDERS
 from workbench.components.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.components.judging.base import Judge, Judgement, JudgeRequest, Task
+from workbench.core.environment import require_installed
 from workbench.core.errors import InputError
 from workbench.core.fingerprint import fingerprint
 from workbench.core.storage.vector_cache import VectorCache, Vectors
 from workbench.core.text.dates_and_numbers import numbers_in
-from workbench.core.text.words import VERSION, search_terms
+from workbench.core.text.words import VERSION
 
-Words = frozenset[str]
 Floats = NDArray[np.float64]
 
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
@@ -76,9 +76,7 @@ class ComparedTexts:
     """Some texts, and the passages that they are compared with. Passages are remembered, since configurations share many."""
 
     def __init__(self, texts: Iterable[str], passages: Iterable[str], embedder: Embedder, cache: VectorCache) -> None:
-        distinct = list(dict.fromkeys(texts))
-        self._vectors = dict(zip(distinct, _vectors(distinct, embedder, cache), strict=True))
-        self._words = dict(zip(distinct, _words(distinct), strict=True))
+        self._texts = read_texts(texts, embedder, "document", cache)
         self._passages = _remembered(dict.fromkeys(passages), embedder, cache)
 
     def evidence(self, text: str, passages: Sequence[str]) -> Evidence:
@@ -86,7 +84,7 @@ class ComparedTexts:
         cosines = self._cosines(text, passages)
         if not len(cosines):
             return Evidence()
-        words, numbers = self._words[text], numbers_of(text)
+        words, numbers = self._texts[text].words, numbers_of(text)
         parts = [self._passages[passage] for passage in passages]
         overlaps = _shares(words, (window for part in parts for window in part.window_words))
         if numbers:
@@ -104,7 +102,7 @@ class ComparedTexts:
         return float(self._cosines(text, passages).max(initial=0.0))
 
     def _cosines(self, text: str, passages: Sequence[str]) -> Floats:
-        cosines = [self._passages[passage].vectors @ self._vectors[text] for passage in passages if self._passages[passage].slices]
+        cosines = [self._passages[passage].vectors @ self._texts[text].vector for passage in passages if self._passages[passage].slices]
         found: Floats = np.round(np.clip(np.concatenate([np.zeros(0), *cosines]), 0, 1), _DECIMALS)
         return found
 
@@ -128,14 +126,6 @@ def _windows(sets: Sequence[Words]) -> list[Words]:
     return [frozenset().union(*sets[place : place + _WINDOW]) for place in range(len(sets))]
 
 
-def _vectors(texts: Sequence[str], embedder: Embedder, cache: VectorCache) -> Vectors:
-    return embed(texts, embedder, "document", cache, "judged texts").vectors if texts else np.zeros((0, 1), dtype=np.float32)
-
-
-def _words(texts: Sequence[str]) -> list[Words]:
-    return list(map(frozenset, search_terms(texts, "english", "english")))
-
-
 def _remembered(texts: Iterable[str], embedder: Embedder, cache: VectorCache) -> Mapping[str, _Passage]:
     """Return the passages, reading those that this process does not remember."""
     identity = fingerprint(embedder.identity("document"))
@@ -150,14 +140,13 @@ def _remembered(texts: Iterable[str], embedder: Embedder, cache: VectorCache) ->
 def _read(texts: Sequence[str], embedder: Embedder, cache: VectorCache) -> dict[str, _Passage]:
     slices = {text: quotable(text) for text in texts}
     units = {text: [text[start:end] for start, end in pieces] for text, pieces in slices.items()}
-    distinct = list(dict.fromkeys(itertools.chain.from_iterable(units.values())))
-    places = {unit: place for place, unit in enumerate(distinct)}
-    vectors, words, numbers = _vectors(distinct, embedder, cache), _words(distinct), list(map(numbers_of, distinct))
+    read = read_texts(itertools.chain.from_iterable(units.values()), embedder, "document", cache)
+    numbers = {unit: numbers_of(unit) for unit in read}
 
     def passage(text: str) -> _Passage:
-        rows = [places[unit] for unit in units[text]]
-        own = [words[row] for row in rows]
-        return _Passage(slices[text], vectors[rows], own, _windows(own), _windows([numbers[row] for row in rows]))
+        vectors = np.stack([read[unit].vector for unit in units[text]]) if units[text] else np.zeros((0, 1), dtype=np.float32)
+        words = [read[unit].words for unit in units[text]]
+        return _Passage(slices[text], vectors, words, _windows(words), _windows([numbers[unit] for unit in units[text]]))
 
     return {text: passage(text) for text in texts}
 
@@ -195,6 +184,7 @@ class OverlapJudge(Judge):
     )
 
     def check(self) -> None:
+        require_installed("the judge 'overlap'", "bm25s", "Stemmer")
         self.embedding.check()
 
     def identity(self, task: Task) -> dict[str, Any]:

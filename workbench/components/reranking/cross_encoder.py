@@ -11,6 +11,7 @@ from workbench.components.embedding.base import AllowPickle
 from workbench.components.embedding.torch_model import from_files, model_settings, positions
 from workbench.components.reranking.base import Floats, Pair, PairReranker
 from workbench.core import batching
+from workbench.core.environment import require_installed
 from workbench.core.errors import ModelError
 from workbench.llm.models.files import locate, model_fingerprint, require_safetensors
 from workbench.llm.models.tokenizers import input_lengths, special_tokens, tokenizer_file
@@ -51,7 +52,8 @@ class CrossEncoderReranker(PairReranker):
         return self.max_tokens or min(most, int(own))
 
     def check(self) -> None:
-        """Raise ModelError if the model is missing, has pickles, or is no cross-encoder with one score."""
+        """Raise ModelError if a package or the model is missing, has pickles, or is no cross-encoder with one score."""
+        require_installed(f"the model {self.model}", "torch", "sentence_transformers")
         try:
             locate(self.model)
         except ModelError as error:

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from workbench.components.retrieval.base import Corpus, LexicalRetriever, QueryBatch, Ranking, ScoreBlock, SearchDepth, rank_all, singly
 from workbench.components.retrieval.rank import Floats
+from workbench.core.environment import require_installed
 from workbench.core.text.words import VERSION, search_terms
 
 _INDEXES: WeakKeyDictionary[Sequence[str], dict["BM25Retriever", Any]] = WeakKeyDictionary()
@@ -58,6 +59,7 @@ class BM25Retriever(LexicalRetriever):
 
     def index(self, texts: Sequence[str]) -> Any:
         """Build the bm25s index of the chunks' texts."""
+        require_installed("BM25", "bm25s", "Stemmer")
         import bm25s
 
         index = bm25s.BM25(method="lucene", k1=self.k1, b=self.b)

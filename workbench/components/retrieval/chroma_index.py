@@ -23,8 +23,10 @@ from filelock import FileLock
 from pydantic import BaseModel, ConfigDict, Field
 
 from workbench.core import batching
+from workbench.core.environment import require_installed
 from workbench.core.errors import IndexBuildError, StoreError, error_line
-from workbench.core.files import store_errors, sync
+from workbench.core.files import store_errors
+from workbench.core.operating_system import link_or_copy, move, scratch_folder, sync
 from workbench.core.records import Chunk
 from workbench.core.storage.stored_files import StoredFiles, digest_once, file_fault, file_paths, write_through
 from workbench.core.storage.vector_cache import Vectors
@@ -145,7 +147,7 @@ def _build(folder: Path, chunks: Sequence[Chunk], vectors: Vectors) -> None:
             folder.unlink()
         elif folder.exists():
             shutil.rmtree(folder)
-        os.rename(aside, folder)
+        move(aside, folder)
         sync(folder.parent)
     finally:
         shutil.rmtree(aside, ignore_errors=True)
@@ -168,7 +170,7 @@ def _describe(folder: Path, key: str, chunks: Sequence[Chunk], vectors: Vectors)
     manifest = IndexManifest(
         key=key, recipe=index_recipe(), vectors=len(chunks), content=content_digest(chunks, vectors), files=write_through(folder)
     )
-    (folder / MANIFEST).write_text(manifest.model_dump_json(), "utf-8")
+    (folder / MANIFEST).write_bytes(manifest.model_dump_json().encode())
     for path in (folder / MANIFEST, *(path for path in folder.rglob("*") if path.is_dir()), folder):
         sync(path)
 
@@ -194,23 +196,23 @@ def _collection(folder: Path, manifest: IndexManifest) -> Iterator[Any]:
 @contextmanager
 def _copied(folder: Path, manifest: IndexManifest) -> Iterator[Path]:
     """Yield a temporary folder with the index, since Chroma writes into a folder that it opens. Large files are links."""
-    with tempfile.TemporaryDirectory(prefix=f"{COPY}{os.getpid()}-") as copy:
+    with scratch_folder(f"{COPY}{os.getpid()}-") as copy:
         try:
             for name in manifest.files:
-                _copy_file(folder / name, Path(copy, name))
+                _copy_file(folder / name, copy / name)
             same = IndexManifest.read(folder) == manifest
         except (FileNotFoundError, ValueError):
             same = False
         if not same:
             raise IndexBuildError(f"the index {folder} was rebuilt by another process while it was opened", "run again")
-        yield Path(copy)
+        yield copy
 
 
 def _copy_file(source: Path, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     # Chroma only reads a graph that it has finished. That of a single vector it writes anew at every opening.
     if source.with_name(_GRAPH).exists():
-        target.symlink_to(source.resolve(strict=True))
+        link_or_copy(source, target)
     else:
         shutil.copyfile(source, target)
 
@@ -225,6 +227,7 @@ def open_client(folder: Path, index: Path | None = None) -> Iterator[Any]:
     """Open Chroma's client of a folder, which can be a copy of an `index`."""
     # Set both the setting and the variable: versions of Chroma differ in which one they obey.
     os.environ["ANONYMIZED_TELEMETRY"] = "False"
+    require_installed("an index", "chromadb")
     import chromadb
     from chromadb.errors import ChromaError
 

@@ -1,6 +1,5 @@
 """Check a cache row by row, and rebuild a file that SQLite cannot read from the rows that are intact."""
 
-import fcntl
 import os
 import re
 import shutil
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from workbench.core.errors import StoreError
+from workbench.core.operating_system import lock_bytes
 from workbench.core.storage.folder_check import Finding
 from workbench.core.storage.sqlite_cache import (
     KEY_BYTES,
@@ -44,15 +44,15 @@ _PAGE, _LEAST_USABLE, _CHUNK = 4_096, 480, 1 << 22
 _LOCK_BYTES = (512, 0x40000000)
 
 
-def intact_rows(descriptor: int, cache: CacheFormat) -> Iterator[list[Row]]:
+def intact_rows(file: BinaryIO, cache: CacheFormat) -> Iterator[list[Row]]:
     """Yield the intact rows anywhere in a file, in blocks."""
-    header = os.pread(descriptor, 21, 0).ljust(21, b"\0")
+    header = _read_at(file, 21, 0).ljust(21, b"\0")
     # SQLite writes 65,536 as 1.
     page = {1: 1 << 16}.get(size := int.from_bytes(header[16:18], "big"), size)
     # The header may be damaged, and its default is the one that nearly every file has.
-    for file in {_PageFile(descriptor, page, page - header[20]), _PageFile(descriptor, _PAGE, _PAGE)}:
-        if file.usable >= _LEAST_USABLE:
-            records = file.records(f"rebuild {cache.items}")
+    for pages in {_PageFile(file, page, page - header[20]), _PageFile(file, _PAGE, _PAGE)}:
+        if pages.usable >= _LEAST_USABLE:
+            records = pages.records(f"rebuild {cache.items}")
             while rows := list(islice(records, _ROWS)):
                 faults = cache.faults(rows)
                 yield [row for place, row in enumerate(rows) if place not in faults]
@@ -61,16 +61,16 @@ def intact_rows(descriptor: int, cache: CacheFormat) -> Iterator[list[Row]]:
 class _PageFile(NamedTuple):
     """A file in SQLite's format, read without its b-trees, since they may be damaged. `usable` is the bytes of a page that contain data."""
 
-    descriptor: int
+    file: BinaryIO
     page: int
     usable: int
 
     def records(self, title: str) -> Iterator[Row]:
         """Yield the content of everything that looks like a row, with a progress bar of this title."""
-        size = os.fstat(self.descriptor).st_size
+        size = os.fstat(self.file.fileno()).st_size
         with ProgressBar(total=size, desc=title, unit="B", unit_scale=True, disable=None) as bar:
             for offset in range(0, size, _CHUNK):
-                chunk = os.pread(self.descriptor, _CHUNK, offset)
+                chunk = _read_at(self.file, _CHUNK, offset)
                 for match in _RECORD.finditer(chunk):
                     header, value = 3 + len(match[1]), (_decoded(match[1]) - _BLOB) // 2
                     if chunk[match.start()] == header and 0 < value < size:
@@ -88,12 +88,20 @@ class _PageFile(NamedTuple):
         end = start + (local if local <= most else least)
         payload, following = bytearray(chunk[start:end]), chunk[end : end + 4]
         while len(payload) < size and (number := int.from_bytes(following, "big")):
-            content = os.pread(self.descriptor, self.usable, (number - 1) * self.page)
+            content = _read_at(self.file, self.usable, (number - 1) * self.page)
             if len(content) < self.usable:
                 break
             payload += content[4:]
             following = content[:4]
         return bytes(payload[:size])
+
+
+def _read_at(file: BinaryIO, size: int, offset: int) -> bytes:
+    # A damaged number of a page can be beyond what the file system takes.
+    if offset >= os.fstat(file.fileno()).st_size:
+        return b""
+    file.seek(offset)
+    return file.read(size)
 
 
 def _decoded(varint: bytes) -> int:
@@ -181,7 +189,7 @@ def _copy_intact(damaged: BinaryIO, aside: Path, cache: CacheFormat) -> int:
     with closing(opened(aside)) as target:
         prepare(target, aside, cache)
         with target:
-            for rows in intact_rows(damaged.fileno(), cache):
+            for rows in intact_rows(damaged, cache):
                 target.executemany(f"INSERT OR IGNORE INTO {cache.table} VALUES (?, ?, ?)", rows)
         return int(target.execute(f"SELECT count(*) FROM {cache.table}").fetchone()[0])
 
@@ -191,7 +199,7 @@ def _locked_file(path: Path) -> Iterator[BinaryIO | None]:
     """Yield the file, locked as SQLite locks it for writing, or None while another process uses it."""
     with path.open("r+b") as file:
         try:
-            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, *_LOCK_BYTES)
+            lock_bytes(file.fileno(), *_LOCK_BYTES)
         except OSError:
             yield None
             return

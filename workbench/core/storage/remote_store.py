@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from workbench.core.environment import advice, cache_folder
+from workbench.core.environment import cache_folder, require_installed
 from workbench.core.errors import InputError, StoreError, WorkbenchError
 from workbench.core.fingerprint import file_digest, fingerprint
 from workbench.core.storage.layout import MARK, check_mark, mark_text, read_mark
@@ -116,7 +116,7 @@ class RemoteStore(Store):
         with self._replacing(kind, key, "fetched.tmp") as aside:
             for name, (_, digest) in manifest.files.items():
                 self._fetch_file(f"{kind}/{key}", _named(name, digest), aside / name, digest)
-            (aside / MANIFEST).write_text(manifest.model_dump_json(exclude_none=True), "utf-8")
+            (aside / MANIFEST).write_bytes(manifest.model_dump_json(exclude_none=True).encode())
         self._uploaded(kind, key).touch()
 
     def _corrupt(self, entry: str, fault: str) -> StoreError:
@@ -170,10 +170,9 @@ class RemoteStore(Store):
     @contextmanager
     def _reached(self, anew: bool = False) -> Iterator[tuple[Any, str]]:
         """Yield the file system (on a new connection if `anew`) and the store's path in it. Any error of it becomes one line."""
-        try:
-            import fsspec
-        except ImportError:
-            raise InputError("a store under a URL needs fsspec", advice("cluster")) from None
+        require_installed("a store under a URL", "fsspec")
+        import fsspec
+
         try:
             fs, path = fsspec.core.url_to_fs(self.url, use_listings_cache=False, skip_instance_cache=anew)
             fs.invalidate_cache()

@@ -6,7 +6,6 @@ several processes need the same entry, one computes it and the others wait.
 """
 
 import json
-import os
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -23,7 +22,8 @@ import pyarrow.parquet as pq
 from filelock import FileLock
 
 from workbench.core.errors import StoreError, error_line
-from workbench.core.files import store_errors, sync, write_atomically, write_text
+from workbench.core.files import store_errors, write_atomically, write_text
+from workbench.core.operating_system import move, reserve, sync
 from workbench.core.storage.layout import MARK, check_mark, mark_text
 from workbench.core.storage.stored_files import MANIFEST, EntryManifest, StoredFiles, digest, verified_manifest, write_through
 
@@ -120,19 +120,17 @@ class ResultWriter:
             self.array(name, np.zeros(shape, dtype=np.float32))
             return np.zeros(shape, dtype=np.float32)
         array = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=shape)
-        if hasattr(os, "posix_fallocate"):
-            # Raise the error of a full disk here: writing to a mapped page without space would kill the process.
-            with path.open("r+b") as file:
-                os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+        # A full disk is an error here: writing to a mapped page without space would kill the process.
+        reserve(path)
         return array
 
     def mark_incomplete(self) -> None:
         """Let the next run compute the entry again."""
-        (self.folder / _INCOMPLETE).write_text("{}", "utf-8")
+        (self.folder / _INCOMPLETE).write_bytes(b"{}")
 
     def values(self, name: str, values: Any) -> None:
         """Add a JSON document. NaN is refused."""
-        (self.folder / f"{name}.json").write_text(json.dumps(values, ensure_ascii=False, allow_nan=False), "utf-8")
+        (self.folder / f"{name}.json").write_bytes(json.dumps(values, ensure_ascii=False, allow_nan=False).encode())
 
 
 class Store:
@@ -180,7 +178,7 @@ class Store:
             seconds = time.perf_counter() - started
             files = write_through(aside)
             manifest = EntryManifest.of(kind, key, seconds, files)
-            (aside / MANIFEST).write_text(manifest.model_dump_json(), "utf-8")
+            (aside / MANIFEST).write_bytes(manifest.model_dump_json().encode())
             sync(aside / MANIFEST)
             sync(aside)
             contents = {name: (aside / name).read_bytes() for name in files} if _INCOMPLETE in files else {}
@@ -221,8 +219,8 @@ class Store:
             yield aside
             # Renamed, because a check that runs meanwhile would see a folder that is partly deleted as damaged.
             with suppress(FileNotFoundError):
-                os.rename(final, replaced)
-            os.rename(aside, final)
+                move(final, replaced)
+            move(aside, final)
             sync(final.parent)
         finally:
             shutil.rmtree(aside, ignore_errors=True)

@@ -7,8 +7,9 @@ from typing import Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from workbench.core.files import FileState, file_state, sync
+from workbench.core.files import FileState, file_state, in_order
 from workbench.core.fingerprint import file_digest, fingerprint
+from workbench.core.operating_system import sync
 
 # The bytes and BLAKE2b of each file, by its path in the folder.
 StoredFiles: TypeAlias = dict[str, tuple[int, str]]
@@ -25,7 +26,7 @@ def write_through(folder: Path) -> StoredFiles:
 
 def file_paths(folder: Path) -> list[Path]:
     """Return the files under a folder, sorted."""
-    return sorted(path for path in folder.rglob("*") if path.is_file())
+    return in_order(path for path in folder.rglob("*") if path.is_file())
 
 
 def digest(path: Path) -> str:

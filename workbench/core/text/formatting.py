@@ -1,12 +1,17 @@
 """Format numbers and names for people, with fixed digits, thousands separators and a dash for a missing number."""
 
 import difflib
+import itertools
 import math
 import re
+import textwrap
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from shutil import get_terminal_size
 
 NONE = "–"
+# Between the columns of a table in a terminal, and the widths to which columns of words and of names can shrink.
+_GAP, _NARROW, _NARROW_NAME = "  ", 14, 24
 # Half a surrogate pair is a character that UTF-8 cannot encode.
 _LONE = re.compile("[\ud800-\udfff]")
 
@@ -123,36 +128,88 @@ def fitting_digits(values: Iterable[float]) -> int:
 def shortened(names: Iterable[str], most: int = 28) -> dict[str, str]:
     """Shorten names to `most` characters by cutting their middle, or their end if it tells them apart, or else number them."""
     distinct = list(dict.fromkeys(names))
-    for cut in (_middle_cut, _end_cut):
+    for cut in (middle_cut, _end_cut):
         short = {name: cut(name, most) for name in distinct}
         if len(set(short.values())) == len(distinct):
             return short
     return {
-        name: name if short[name] == name else f"{place}: {_middle_cut(name, most - len(f'{place}: '))}"
+        name: name if short[name] == name else f"{place}: {middle_cut(name, most - len(f'{place}: '))}"
         for place, name in enumerate(distinct, 1)
     }
 
 
+# Names that no file has on Windows, also before a suffix.
+RESERVED = r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\.|$)"
+
+
+def name_pattern(most: int) -> str:
+    """Return the regular expression of names of at most `most` characters that can be names of files on every system."""
+    return rf"(?!{RESERVED})[a-z0-9](?:[a-z0-9._-]{{0,{most - 2}}}[a-z0-9_-])?"
+
+
 def plain_name(name: object, most: int) -> str:
     """Return a name like the given one of lower-case letters, digits, ".", "_" and "-", at most `most`. It can be empty."""
-    return re.sub(r"[^a-z0-9._-]+", "-", str(name).lower())[:most].strip("._-")
+    plain = re.sub(r"[^a-z0-9._-]+", "-", str(name).lower())[:most].strip("._-")
+    return plain if not re.match(RESERVED, plain) else f"my-{plain}"[:most].rstrip(".")
 
 
 def name_fault(name: object, most: int) -> str:
     """Describe the fault of an invalid name, with a valid one."""
-    length = f" (at most {most})" if len(str(name)) > most else ""
-    return f"not lower-case letters, digits, '.', '_' or '-'{length}; write for example {plain_name(name, most) or 'current'!r}"
+    text = str(name)
+    length = f"{len(text)} characters long, and a name has at most {most}" if len(text) > most else ""
+    fault = "" if length and re.fullmatch(r"[a-z0-9][a-z0-9._-]*", text) else "not lower-case letters, digits, '.', '_' or '-'"
+    if re.match(RESERVED, text) or re.fullmatch(r"[a-z0-9][a-z0-9._-]*\.", text):
+        fault = "a name that no file has on Windows"
+    return f"{' and '.join(filter(None, (fault, length)))}; write for example {plain_name(name, most) or 'current'!r}"
 
 
-def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Align rows of cells as lines, with numeric columns (by their last cell) to the right and others to the left."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))] if rows else []
-    right = [cell.replace(",", "").replace(".", "").isdigit() for cell in rows[-1]] if rows else []
+def aligned(rows: Sequence[Sequence[str]], width: int | None = None) -> list[str]:
+    """Align rows of cells as lines, with numeric columns (by their last cell) to the right and others to the left.
+
+    The lines have at most `width` characters, by default those of the terminal (80 if it is not known): cells with spaces are wrapped, names are
+    cut in their middle, and a key below has the whole names. Numbers are never cut.
+    """
+    columns = [*zip(*rows, strict=True)]
+    right = [column[-1].replace(",", "").replace(".", "").isdigit() for column in columns]
+    limit = width or get_terminal_size().columns
+    widths = _widths(columns, right, limit)
+    short = [_short_names(() if number else column[1:], most) for column, most, number in zip(columns, widths, right, strict=True)]
     lines = []
     for row in rows:
-        cells = [cell.rjust(width) if number else cell.ljust(width) for cell, width, number in zip(row, widths, right, strict=True)]
-        lines.append("  ".join(cells).rstrip())
+        wrapped = [_wrapped(names.get(cell, cell), most) for cell, names, most in zip(row, short, widths, strict=True)]
+        for part in itertools.zip_longest(*wrapped, fillvalue=""):
+            cells = [cell.rjust(most) if number else cell.ljust(most) for cell, most, number in zip(part, widths, right, strict=True)]
+            lines.append(_GAP.join(cells).rstrip())
+    for name, shown in dict.fromkeys(itertools.chain(*(names.items() for names in short))):
+        lines += [f"{shown}:", *(f"  {name[start : start + limit - 2]}" for start in range(0, len(name), limit - 2))]
     return lines
+
+
+def _widths(columns: Sequence[Sequence[str]], right: Sequence[bool], limit: int) -> list[int]:
+    """Return the widths of columns. Until the rows fit, the last one of words shrinks, then the widest, each to its numbers or to a few words."""
+    widths, least = [max(map(len, column)) for column in columns], []
+    for (title, *cells), number in zip(columns, right, strict=True):
+        names = [cell for cell in cells if " " not in cell]
+        words = [word for cell in cells if " " in cell for word in cell.split()]
+        few = max(map(len, [_NARROW * " ", *words, *(name[:_NARROW_NAME] for name in names)]))
+        least.append(max(map(len, [*title.split(), *cells])) if number else few)
+    while sum(widths) + len(_GAP) * (len(widths) - 1) > limit:
+        able = [place for place, (wide, few) in enumerate(zip(widths, least, strict=True)) if wide > few]
+        if not able:
+            break
+        last = len(widths) - 1
+        widths[last if last in able and not right[last] else max(able, key=widths.__getitem__)] -= 1
+    return widths
+
+
+def _short_names(cells: Iterable[str], most: int) -> dict[str, str]:
+    """Map the names among cells that are wider than their column to short ones. A cell with spaces is no name."""
+    short = shortened((cell for cell in cells if " " not in cell), most)
+    return {name: shown for name, shown in short.items() if shown != name}
+
+
+def _wrapped(cell: str, most: int) -> list[str]:
+    return textwrap.wrap(cell, most, break_on_hyphens=False) if len(cell) > most else [cell]
 
 
 def nearest_word(word: str, known: Iterable[str], likeness: float = 0.65) -> str | None:
@@ -181,19 +238,35 @@ def in_words(name: str) -> str:
     return name.replace("_", " ")
 
 
+def _longer(name: str, known: Iterable[str]) -> str | None:
+    """Find the known name with the fewest parts that has all parts of a name in their order, as `fixed-256-0-torch` those of `fixed-256-0`."""
+    parts = name.split("-")
+
+    def has_all(other: str) -> bool:
+        rest = iter(other.split("-"))
+        return all(part in rest for part in parts)
+
+    return min((other for other in known if has_all(other)), key=lambda other: other.count("-"), default=None) if len(parts) > 1 else None
+
+
 def meant(word: str, known: Iterable[str]) -> str:
     """Suggest the nearest known word, or one that is a part of `word` (`k` of `top_k`) or has it as a part, in brackets, or return an empty text."""
     names = list(known)
-    close = nearest_word(word, names) or next((part for part in reversed(word.lower().split("_")) if part in names), None)
+    close = (
+        _longer(word, names)
+        or nearest_word(word, names)
+        or next((part for part in reversed(word.lower().split("_")) if part in names), None)
+    )
     if close is None and len(word) > 3:
         close = next((name for name in names if same_letters(word) in same_letters(name)), None)
     return f" (did you mean {close!r}?)" if close else ""
 
 
+def middle_cut(text: str, most: int) -> str:
+    """Cut the middle of a text of more than `most` characters. A message often begins with the place and ends with the reason."""
+    tail = (most - 1) // 2
+    return text if len(text) <= most else f"{text[: most - 1 - tail]}…{text[-tail:]}"
+
+
 def _end_cut(name: str, most: int) -> str:
     return name if len(name) <= most else f"{name[: most - 1]}…"
-
-
-def _middle_cut(name: str, most: int) -> str:
-    tail = (most - 1) // 2
-    return name if len(name) <= most else f"{name[: most - 1 - tail]}…{name[-tail:]}"

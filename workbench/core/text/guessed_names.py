@@ -99,7 +99,7 @@ _PUBLIC_GUESSES: Mapping[str, str] = {
     **dict.fromkeys(("load_experiment", "read_experiment", "from_yaml"), "wb.Experiment.from_yaml(path)"),
     **dict.fromkeys(("load_data", "read_dataset", "read_csv", "from_pandas"), "wb.load_dataset(path)"),
     **dict.fromkeys(
-        ("compare_runs", "diff", "compare_results"), "results.compare(a, b, other) for two runs, wb.compare(systems, dataset) for systems"
+        ("compare_runs", "diff", "compare_results"), "results.compare_runs(other) for two runs, wb.compare(systems, dataset) for systems"
     ),
     **dict.fromkeys(("leaderboard", "report", "best"), "wb.load(path).leaderboard(), .summary() or .to_html(path)"),
     **dict.fromkeys(("CallableMetric", "Kind", "register_metric", "custom_metric"), "@wb.metric above a function"),

@@ -7,13 +7,17 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from shutil import get_terminal_size
 from typing import Any
 
 from tqdm.auto import tqdm
 
-from workbench.core.text.formatting import in_words, plural
+from workbench.core.text.formatting import in_words, plural, shortened
 from workbench.core.text.printable import printable_line
 
+_SEPARATOR = " · "
+# The most of the experiment's name in a line of a terminal, and the least of what is computed.
+_NAME, _TITLE = 24, 8
 # Shares of an item below which its own speed says little.
 _LEAST_SHARE = 0.05
 # A shown time rises only if the estimate is this many times larger, so that it does not jump up and down.
@@ -36,7 +40,8 @@ class SweepProgress:
     """Results to compute by stage, those that are done with their seconds, and what is computed now.
 
     `usual` has the seconds that a result of a stage usually takes, until this sweep has measured one. `clock` returns seconds.
-    `spent` returns what models have cost, in USD.
+    `spent` returns what models have cost, in USD. `best` is the best score so far, in words. `live`: whether a terminal shows the line, so that
+    finished configurations need none; `verbose`: whether the times of their stages are asked for.
     """
 
     name: str
@@ -45,6 +50,9 @@ class SweepProgress:
     configurations: int = 0
     finished: int = 0
     spent: Callable[[], float] = lambda: 0.0
+    best: str = ""
+    live: bool = False
+    verbose: bool = False
     missing: dict[str, int] = field(default_factory=dict)
     seconds: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     item: ItemProgress = field(default_factory=ItemProgress)
@@ -125,17 +133,30 @@ class SweepProgress:
     def line(self) -> str:
         """Return the progress in words."""
         parts = [f"{self.name}: {self.finished}/{plural(self.configurations, 'configuration')}"]
+        if left := self.shown_seconds():
+            parts.append(f"{time_left(left)} left")
+        if self.best:
+            parts.append(f"best {self.best}")
         item, speed = self.item, self.speed
         if item.title:
             counted = f" {item.done:,.0f}/{item.total:,.0f} {item.unit}" if item.total else ""
             parts.append(item.title + counted)
         if speed and item.unit:
             parts.append(f"{speed:,.0f} {item.unit}/s" if speed >= 10 else f"{speed:.1f} {item.unit}/s")
-        if left := self.shown_seconds():
-            parts.append(f"{time_left(left)} left")
         if (usd := self.spent()) > 0:
             parts.append(f"{usd:.2f} USD")
-        return " · ".join(parts)
+        return _SEPARATOR.join(parts)
+
+    def live_line(self, width: int) -> str:
+        """Return the progress in one line of a terminal. Long names are cut, so that it has the time left and the best score, too."""
+        left, best = self.shown_seconds(), self.best.rpartition(" ")[2]
+        name = shortened([self.name], _NAME)[self.name]
+        parts = [f"{name} {self.finished}/{self.configurations}", f"{time_left(left)} left" if left else "", f"best {best}" if best else ""]
+        line = _SEPARATOR.join(filter(None, parts))
+        share = f" {self.item.done / self.item.total:.0%}" if self.item.total else ""
+        room = width - len(line) - len(_SEPARATOR) - len(share)
+        title = shortened([self.item.title], room)[self.item.title] if room >= _TITLE else ""
+        return f"{line}{_SEPARATOR}{title}{share}" if title else line[:width]
 
 
 def time_left(seconds: float) -> str:
@@ -228,16 +249,21 @@ def current_sweep() -> SweepProgress | None:
 
 
 @contextmanager
-def sweep_progress(name: str) -> Iterator[SweepProgress]:
+def sweep_progress(name: str, verbose: bool = False) -> Iterator[SweepProgress]:
     """Show the progress of a sweep on one line until the block ends, also with an error.
 
     Terminals and notebooks have a bar, and a notebook keeps a line of it. Elsewhere nothing is printed, or with WORKBENCH_PROGRESS=log a line
     every half minute.
     """
-    progress, mode = SweepProgress(printable_line(name), time.monotonic), _mode()
+    progress, mode = SweepProgress(printable_line(name), time.monotonic, verbose=verbose), _mode()
     began = logged = drawn = time.monotonic()
     with ProgressBar(
-        total=1, bar_format="{desc} |{bar:10}|", dynamic_ncols=True, alone=True, disable=mode != "auto", desc=f"{name}: reading the dataset"
+        total=1,
+        bar_format="{desc} |{bar:10}|" if _WIDGETS else "{desc}",
+        dynamic_ncols=True,
+        alone=True,
+        disable=mode != "auto",
+        desc=f"{name}: reading the dataset",
     ) as bar:
 
         def show(important: bool) -> None:
@@ -250,9 +276,9 @@ def sweep_progress(name: str) -> Iterator[SweepProgress]:
                 drawn = now
                 bar.total = max(progress.configurations, 1)
                 bar.n = progress.finished
-                bar.set_description_str(progress.line())
+                bar.set_description_str(progress.live_line(get_terminal_size().columns - 1) if progress.live else progress.line())
 
-        progress.changed = show
+        progress.changed, progress.live = show, not (bar.disable or _WIDGETS)
         _sweeps.append(progress)
         try:
             yield progress

@@ -46,7 +46,7 @@ def words(text: str) -> list[str]:
     >>> words("Vitamin C isn't 3.14 µg: 图书馆 ปิด")
     ['vitamin', 'c', "isn't", '3.14', 'μg', '图', '书', '馆', 'ปิ', 'ด']
     """
-    return [match[0] for part in text.split() for match in _WORD.finditer(folded(part))]
+    return [word for part in text.split() for word in (_known_words(part) if len(part) <= _LONGEST_PART else _words(part))]
 
 
 def terms(text: str) -> list[str]:
@@ -128,4 +128,8 @@ def _terms(part: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-_known_terms = lru_cache(maxsize=_MOST_PARTS)(_terms)
+def _words(part: str) -> tuple[str, ...]:
+    return tuple(match[0] for match in _WORD.finditer(folded(part)))
+
+
+_known_terms, _known_words = (lru_cache(maxsize=_MOST_PARTS)(split) for split in (_terms, _words))

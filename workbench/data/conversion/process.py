@@ -4,7 +4,6 @@ import hashlib
 import json
 import multiprocessing
 import os
-import signal
 import sys
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from workbench.core.environment import modules_of_working_directory_ignored, skip_schema_grammar
+from workbench.core.operating_system import ending, limit_memory, open_descriptor
 from workbench.core.text.formatting import number
 from workbench.data.conversion.registry import convert
 from workbench.data.conversion.text import ConvertedText, UnreadableFileError
@@ -27,9 +27,9 @@ _STARTING = 60.0
 
 def serve(calls: Connection, root: str, max_file_mb: int) -> None:
     """Convert the files under `root` whose paths arrive, until the connection is closed."""
-    _limit_memory()
+    limit_memory(MEMORY_GB * 2**30)
     # Discard what converters print, which would be between the lines of the command.
-    nowhere = os.open(os.devnull, os.O_WRONLY)
+    nowhere = open_descriptor(Path(os.devnull), os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
         try:
             os.dup2(nowhere, stream.fileno())
@@ -63,16 +63,6 @@ def _answer(files: FileAccess, path: Path, suffix: str) -> dict[str, Any]:
     if reason := files.too_large(len(converted.text)):
         return {"reason": f"as text {reason}"}
     return {"text": converted.text, "notes": list(converted.notes), "sha256": hashlib.sha256(raw).hexdigest()}
-
-
-def _limit_memory() -> None:
-    try:
-        import resource
-    except ImportError:  # Windows has no such limit
-        return
-    limit = MEMORY_GB * 2**30
-    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
-    resource.setrlimit(resource.RLIMIT_AS, (limit if hard == resource.RLIM_INFINITY else min(limit, hard), hard))
 
 
 @dataclass
@@ -117,7 +107,7 @@ class ConverterProcess:
         process = self._process
         self.close()
         code = process.exitcode if process else None
-        return signal.Signals(-code).name if code is not None and code < 0 else f"exit code {code}"
+        return "no exit code" if code is None else ending(code)
 
     def close(self) -> None:
         if self._process is not None and self._calls is not None:

@@ -2,19 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from importlib.util import find_spec
+from functools import partial
+from importlib import import_module
 from pathlib import PurePath
 
-from workbench.core.environment import advice, installed_version
-from workbench.data.conversion.email import convert_email
-from workbench.data.conversion.html import convert_html
-from workbench.data.conversion.notebook import convert_notebook
-from workbench.data.conversion.office.docx import convert_docx
-from workbench.data.conversion.office.pptx import convert_pptx
-from workbench.data.conversion.pdf.convert import convert_pdf
+from workbench.core.environment import installed_version, missing_package
 from workbench.data.conversion.text import ConvertedText, UnreadableFileError, convert_text, plain
-
-EXTRA = "documents"
 
 
 @dataclass(frozen=True)
@@ -40,8 +33,15 @@ class DocumentFormat:
     @property
     def missing(self) -> str:
         """Return why it cannot be converted here, or an empty text."""
-        missing = next((package for package, module in self.packages.items() if find_spec(module) is None), None)
-        return f"needs {missing}: {advice(EXTRA)}" if missing else ""
+        absent = missing_package(*self.packages.values())
+        return f"needs {absent[0]}: {absent[1]}" if absent else ""
+
+
+def _with_packages(function: str, raw: bytes) -> ConvertedText:
+    """Convert a file by a function that needs the packages of the extra, which are imported only now."""
+    module, _, name = function.rpartition(".")
+    converted: ConvertedText = getattr(import_module(f"workbench.data.conversion.{module}"), name)(raw)
+    return converted
 
 
 _MARKDOWN = (".md", ".markdown", ".mkd", ".mkdn", ".mdown", ".mdwn", ".mdtxt", ".mdtext", ".mdx", ".rmd", ".qmd")
@@ -50,12 +50,40 @@ _TEXT = (".txt", ".text", ".log", *_MARKUP, ".csv", ".tsv", ".tab", ".srt", ".vt
 FORMATS = (
     DocumentFormat("markdown", _MARKDOWN, convert_text, version=3),
     DocumentFormat("text", _TEXT, convert_text, to=".txt", version=3),
-    DocumentFormat("html", (".html", ".htm", ".xhtml", ".xht", ".shtml"), convert_html, packages={"beautifulsoup4": "bs4"}, version=5),
-    DocumentFormat("email", (".eml", ".mht", ".mhtml"), convert_email, packages={"beautifulsoup4": "bs4"}, version=4),
-    DocumentFormat("pdf", (".pdf",), convert_pdf, packages={"pypdfium2": "pypdfium2", "simplemma": "simplemma"}, version=4),
-    DocumentFormat("docx", (".docx", ".docm"), convert_docx, packages={"mammoth": "mammoth", "lxml": "lxml"}, version=5),
-    DocumentFormat("pptx", (".pptx", ".pptm"), convert_pptx, packages={"python-pptx": "pptx", "lxml": "lxml"}, version=3),
-    DocumentFormat("notebook", (".ipynb",), convert_notebook, packages={"nbformat": "nbformat"}, version=3),
+    DocumentFormat(
+        "html",
+        (".html", ".htm", ".xhtml", ".xht", ".shtml"),
+        partial(_with_packages, "html.convert_html"),
+        packages={"beautifulsoup4": "bs4"},
+        version=5,
+    ),
+    DocumentFormat(
+        "email", (".eml", ".mht", ".mhtml"), partial(_with_packages, "email.convert_email"), packages={"beautifulsoup4": "bs4"}, version=4
+    ),
+    DocumentFormat(
+        "pdf",
+        (".pdf",),
+        partial(_with_packages, "pdf.convert.convert_pdf"),
+        packages={"pypdfium2": "pypdfium2", "simplemma": "simplemma"},
+        version=4,
+    ),
+    DocumentFormat(
+        "docx",
+        (".docx", ".docm"),
+        partial(_with_packages, "office.docx.convert_docx"),
+        packages={"mammoth": "mammoth", "lxml": "lxml"},
+        version=5,
+    ),
+    DocumentFormat(
+        "pptx",
+        (".pptx", ".pptm"),
+        partial(_with_packages, "office.pptx.convert_pptx"),
+        packages={"python-pptx": "pptx", "lxml": "lxml"},
+        version=3,
+    ),
+    DocumentFormat(
+        "notebook", (".ipynb",), partial(_with_packages, "notebook.convert_notebook"), packages={"nbformat": "nbformat"}, version=3
+    ),
 )
 # What a person can do with files that are not read.
 _ADVICE = {

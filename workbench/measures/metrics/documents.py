@@ -158,6 +158,7 @@ DOCUMENT_METRICS = (
         aliases=("r",),
         labels_read="all",
         definition="share of the relevant documents among the first k documents",
+        quantity="share of the relevant documents found",
         formula="found / R",
         largest_difference=partial(difference_bounds.largest_of_sums, difference_bounds.found, difference_bounds.after_labelling),
     ),

@@ -9,7 +9,7 @@ from typing import Any, Self
 from workbench.core.errors import InputError
 from workbench.core.records import MOST_TOKENS, TokenCut
 from workbench.core.text.display import table_html
-from workbench.core.text.formatting import nearest_word
+from workbench.core.text.formatting import nearest_word, plural
 from workbench.measures.metrics.case import Cut
 from workbench.measures.metrics.definition import Comparison, Family, MetricDefinition, not_computed
 from workbench.measures.metrics.registry import METRICS
@@ -17,6 +17,8 @@ from workbench.measures.metrics.registry import METRICS
 MOST_K = 1000
 # The properties of a definition in the manifest of a run.
 _RECORDED = ("family", "higher_is_better", "proportion", "definition", "source", "compares", "labels_read")
+# Definitions that begin so need no article.
+_WITHOUT_ARTICLE = ("the ", "1 ", "how ", "defined ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +121,27 @@ class Metric:
     def meaning(self) -> str:
         """The definition in a sentence."""
         return self.definition.definition
+
+    @property
+    def words(self) -> str:
+        """Its mean in words, which complete the sentence "recall@5 is …"."""
+        definition = self.definition
+        if definition.words:
+            unit = "document" if self.family == "documents" else "passage" if self.of_answers else "chunk"
+            first = plural(self.tokens, "token") if self.tokens is not None else plural(self.k or 1, unit)
+            return definition.words.format(first=f"the first {first}")
+        text = definition.definition.replace("`", "").removesuffix("; lower is better")
+        text = re.sub(r"\bfirst k\b", f"first {self.k}", re.sub("^1 if ", "share of questions for which ", text))
+        article = "" if text.startswith(_WITHOUT_ARTICLE) else "the "
+        best = (
+            "1 is the best" if self.proportion and self.higher_is_better else f"{'higher' if self.higher_is_better else 'lower'} is better"
+        )
+        return f"{article}{text}; {best}"
+
+    @property
+    def quantity(self) -> str:
+        """The measured quantity, for the title of an axis: `share of the evidence found`, or else its name."""
+        return self.definition.quantity or str(self)
 
     @property
     def family(self) -> Family:

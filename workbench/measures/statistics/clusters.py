@@ -25,6 +25,8 @@ CONDITIONAL = "this corpus, other questions"
 # Pairs of queries that share a document. More take too long to compare.
 _MOST_LINKS = 20_000_000
 FEWEST_VALUES, MOST_VALUES = 2, 20
+# Pairs of queries of all remembered subsets, of which 12 bytes each is the most.
+_MOST_REMEMBERED = 8_000_000
 # A value and its square.
 BYTES_A_VALUE = 16
 
@@ -43,6 +45,7 @@ class Clusters:
     document: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     equal: bool = False
     tested: bool = True
+    _subsets: dict[bytes, "Clusters"] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def of(cls, clusters: "Clusters | npt.ArrayLike") -> "Clusters":
@@ -102,11 +105,17 @@ class Clusters:
         return _documents(len(self), self.query, self.document)
 
     def __getitem__(self, members: Bools) -> "Clusters":
-        """The clusters of the queries where `members` (q) is True."""
+        """The clusters of the queries where `members` (q) is True. Small ones are remembered with their links: many metrics score the same queries."""
+        key = np.packbits(members).tobytes()
+        if known := self._subsets.get(key):
+            return known
         inside = members[self.query]
         index = np.cumsum(members) - 1
         chosen = Clusters.of(self.codes[members])
-        return Clusters(chosen.codes, index[self.query[inside]].astype(np.int64), self.document[inside], self.equal, self.tested)
+        subset = Clusters(chosen.codes, index[self.query[inside]].astype(np.int64), self.document[inside], self.equal, self.tested)
+        if sum(len(each) ** 2 for each in self._subsets.values()) + len(subset) ** 2 <= _MOST_REMEMBERED:
+            self._subsets[key] = subset
+        return subset
 
     def averaged(self, values: Floats) -> "tuple[Floats, Clusters]":
         """The means (r, clusters) of values (r, q; NaN if unscored) over each cluster, which then are the queries. Unchanged unless `equal`."""

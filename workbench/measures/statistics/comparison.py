@@ -11,7 +11,7 @@ from workbench.core.errors import InputError
 from workbench.measures.metrics.coverage import Bools, Floats
 from workbench.measures.statistics.clusters import CONDITIONAL, Clusters, alike
 from workbench.measures.statistics.intervals import ALPHA, Interval, SimultaneousInterval, checked_clusters, robust_intervals
-from workbench.measures.statistics.pairs import Pairs
+from workbench.measures.statistics.pairs import Pairs, from_zero
 from workbench.measures.statistics.randomisation import Randomised
 
 
@@ -22,7 +22,8 @@ class Comparison:
     `low_adjusted` and `high_adjusted` are the bounds that hold with 95 % confidence for all comparisons of the family at once. `p` comes from
     the clustered paired t test (from randomisation if the difference does not vary), `p_random` from sign flips, and `p_holm` from Holm's
     correction of `p`. `p_adjusted` is corrected by max-T over the family, for skew and for unseen losses, and never below `p`. All p
-    and bounds are NaN with fewer than 5 documents, or if the queries must not be tested.
+    and bounds are NaN with fewer than 5 documents, or if the queries must not be tested. `tests` is the number of comparisons of the family, `level` that of its simultaneous intervals.
+    `equivalence_margin` is the smallest margin within which the two are shown to be equivalent (`equivalence_margins`), NaN without an interval.
     """
 
     a: str
@@ -31,10 +32,13 @@ class Comparison:
     low_adjusted: float
     high_adjusted: float
     identical: bool
+    tests: int
+    level: float
     p: float
     p_random: float
     p_adjusted: float
     p_holm: float
+    equivalence_margin: float
 
     @property
     def simultaneous(self) -> SimultaneousInterval:
@@ -121,6 +125,35 @@ def adjusted_bounds(pairs: Pairs, level: float, adjusted: Floats) -> tuple[Float
     return low, np.where(up, high, np.where(rejected, np.minimum(high, 0), np.maximum(high, 0)))
 
 
+def equivalence_margins(pairs: Pairs, level: float, low: Floats, high: Floats) -> Floats:
+    """The smallest margin (p) such that each pair is equivalent within it: the whole simultaneous interval is inside plus and minus the margin.
+
+    `low` and `high` (p) are the simultaneous bounds, at the family's `level`. A claim that nothing that matters was lost must also survive losses of which
+    the sample has too few: with the bounds corrected for skew, and after losses of documents that were not seen. 0 is no bound of identical pairs, so that
+    only the last counts for them. NaN for untested pairs, and for a constant difference, which has no interval.
+    """
+    ends = np.array([low, high, *pairs.skewed_bounds(level)])
+    known = np.where(pairs.identical, 0.0, np.abs(ends).max(axis=0))
+    return np.where(pairs.untested, np.nan, np.maximum(known, pairs.unseen))
+
+
+def widened_margin(pair: Comparison, differences: Floats, lost: Bools, clusters: Clusters, loss: float) -> float:
+    """The margin of equivalence of a pair with these differences (q, NaN if unscored) if the queries `lost` (q) were total losses on one side.
+
+    With equal documents a single query can be all that is known of a document, so that it weighs more than one of n. Others are lost in other
+    samples, so that the interval of the filled differences must be inside as well.
+    """
+    known = np.where(lost, np.nan, differences)
+    filled = [np.where(lost, end, known) for end in (loss, -loss)]
+    share = np.where(lost | ~np.isnan(known), lost.astype(np.float64), np.nan)
+    up, down, part = np.nanmean(clusters.averaged(np.array([*filled, share]))[0], axis=1).tolist()
+    margin = float(max(abs(up), abs(down)) + (1 - part) * (pair.equivalence_margin - abs(pair.difference.value)))
+    if not lost.any():
+        return margin
+    pairs = from_zero(np.array(filled), clusters, loss)
+    return float(np.fmax(margin, np.abs([*pairs.bounds(pair.level), *pairs.skewed_bounds(pair.level)]).max()))
+
+
 def comparisons(pairs: Pairs, tests: Randomised, family: Bools, names: Sequence[str], sign: float = 1.0) -> list[Comparison]:
     """Convert the pairs in `family` (p) to comparisons by configuration name, with differences multiplied by `sign`."""
     chosen = np.flatnonzero(family)
@@ -128,15 +161,16 @@ def comparisons(pairs: Pairs, tests: Randomised, family: Bools, names: Sequence[
     random, plain, wide = np.where(np.isnan(p), np.nan, tests.alone), pairs.bounds(ALPHA), adjusted_bounds(pairs, tests.level, adjusted)
     corrected = np.full(len(p), np.nan)
     corrected[chosen] = holm(p[chosen])
+    margins = equivalence_margins(pairs, tests.level, *wide)
     rows = []
     for pair in chosen.tolist():
         mean = sign * float(pairs.mean[pair]) + 0.0  # avoid negative zero
         (low, high), (low_adjusted, high_adjusted) = (sorted(sign * float(end[pair]) + 0.0 for end in ends) for ends in (plain, wide))
         conditional = CONDITIONAL if pairs.conditional[pair] else ""
         interval = Interval(mean, low, high, int(pairs.n[pair]), int(pairs.clusters[pair]), conditional)
-        tested_by = (float(values[pair]) for values in (p, random, adjusted, corrected))
+        tested_by = (float(values[pair]) for values in (p, random, adjusted, corrected, margins))
         sides, identical = (names[pairs.a[pair]], names[pairs.b[pair]]), bool(pairs.identical[pair])
-        rows.append(Comparison(*sides, interval, low_adjusted, high_adjusted, identical, *tested_by))
+        rows.append(Comparison(*sides, interval, low_adjusted, high_adjusted, identical, len(chosen), tests.level, *tested_by))
     return rows
 
 

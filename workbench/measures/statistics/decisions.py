@@ -4,6 +4,7 @@ Every test is clustered by source document, and those with a baseline are paired
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -12,7 +13,7 @@ import scipy
 
 from workbench.core.errors import InputError
 from workbench.measures.metrics.coverage import Bools, Floats
-from workbench.measures.statistics.clusters import CONDITIONAL, FEWEST_FOR_INTERVAL, Clusters
+from workbench.measures.statistics.clusters import CONDITIONAL, FEWEST_FOR_INTERVAL, FEWEST_FOR_WINNER, Clusters
 from workbench.measures.statistics.intervals import ALPHA, Interval, Robust, by_unit, mean_intervals, robust, t_quantile
 from workbench.measures.statistics.pairs import POWER, without_skew
 
@@ -148,7 +149,7 @@ class PairedTest:
     is worse, the larger of both cases. `worse`: it passed, and a drop is significant. `few`: too few questions or documents differ for a failure,
     or total gains on 3 unseen questions would undo the drop.
     `needed`, if undecided, are the numbers of questions at which a test would pass with 80 % power if the true difference were 0, or -M / 2.
-    `cleared`: the lower bound at 1 % exceeds -M too.
+    `cleared`: the lower bound at 1 % exceeds -M too. `equivalent`: it passed, and a gain of M is excluded as carefully as a drop of M.
     """
 
     difference: float
@@ -166,6 +167,7 @@ class PairedTest:
     needed: tuple[int, int] | None = None
     conditional: str = ""
     cleared: bool = False
+    equivalent: bool = False
 
 
 def paired_test(
@@ -225,8 +227,20 @@ def paired_test(
         conditional=low.conditional,
         cleared=min(low.lowest, high.lowest) > -margin,
     )
-    decided = _decided(test, level, same_outputs)
-    return replace(decided, needed=low.needed(margin)) if decided.outcome is Decision.UNDECIDED else decided
+    if (decided := _decided(test, level, same_outputs)).outcome is Decision.UNDECIDED:
+        return replace(decided, needed=low.needed(margin))
+    return replace(decided, equivalent=_equivalent(decided, same_outputs, (worst, best), clusters, loss))
+
+
+def _equivalent(test: PairedTest, same_outputs: bool, rows: Sequence[Floats], clusters: Clusters, loss: float) -> bool:
+    """Check that a test passed and excludes a gain of the margin as well, by the lower bounds of the negated `rows` of differences.
+
+    Gains are rare and unseen as losses are.
+    """
+    if test.outcome is not Decision.PASS or (test.identical and same_outputs):
+        return test.outcome is Decision.PASS
+    lowest = min(test.low, *(_OneSided.of(-row, clusters, loss).low for row in rows))
+    return test.n >= FEWEST and test.clusters >= FEWEST_FOR_WINNER and lowest > -test.margin
 
 
 def _decided(test: PairedTest, level: float, same_outputs: bool) -> PairedTest:

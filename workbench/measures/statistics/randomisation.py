@@ -125,8 +125,8 @@ class BestSetTest:
         return np.stack(leads, axis=1) if leads else np.zeros((len(flipped), 0))
 
 
-def unrejected(tests: "Randomised", pairs: Pairs) -> Ints:
-    """Find the positions of the tie set, which contains every true best with 95 % confidence. Shape (c,).
+def unrejected(tests: "Randomised", pairs: Pairs, level: float = ALPHA) -> Ints:
+    """Find the positions of the tie set, which contains every true best with the confidence 1 - `level`. Shape (c,).
 
     A configuration is left out if its p of "no other is better" rejects it and the paired t tests agree: the cautious p of a pair, or that
     of the randomisation for constant differences, finds another one better at 5 %. If a few large documents decide, the tests disagree
@@ -134,7 +134,7 @@ def unrejected(tests: "Randomised", pairs: Pairs) -> Ints:
     """
     p = np.where(np.isnan(pairs.cautious_p) & ~pairs.untested, tests.alone, pairs.cautious_p)
     behind = np.isin(np.arange(len(tests.unbeaten)), np.where(pairs.mean < 0, pairs.a, pairs.b)[p <= ALPHA])
-    return np.flatnonzero((tests.unbeaten > ALPHA - _SPENT) | ~behind).astype(np.int64)
+    return np.flatnonzero((tests.unbeaten > level - _SPENT) | ~behind).astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

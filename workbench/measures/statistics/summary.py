@@ -1,4 +1,4 @@
-"""Summaries of scores: means with intervals over slices, pooled repeats and their variance, losses of answers, and risk against coverage."""
+"""Summaries of scores: means with intervals over slices, pooled repeats and their variance, and losses of answers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -12,7 +12,7 @@ from workbench.core.errors import InputError
 from workbench.measures.metrics.coverage import Bools, Floats, ratio
 from workbench.measures.metrics.names import Metric
 from workbench.measures.statistics.clusters import Clusters, alike, query_slices
-from workbench.measures.statistics.effects import Effect, effects
+from workbench.measures.statistics.effects import Change, Effect, effects
 from workbench.measures.statistics.intervals import Interval, mean_intervals
 from workbench.measures.statistics.randomisation import FLIPS
 
@@ -21,18 +21,25 @@ _NO_MEAN = asdict(Interval(np.nan, np.nan, np.nan, 0, 0)) | {"attainable": np.na
 
 
 def summarise(
-    queries: pd.DataFrame, clusters: Clusters, metadata: Sequence[Mapping[str, Any]] = (), crossed: Sequence[Sequence[str]] = ()
+    queries: pd.DataFrame,
+    clusters: Clusters,
+    metadata: Sequence[Mapping[str, Any]] = (),
+    crossed: Sequence[Sequence[str]] = (),
+    by: Sequence[str] = (),
 ) -> pd.DataFrame:
     """Tabulate each metric and slice: `metric, slice, value, low, high, n, clusters, unscored, attainable, conditional`.
 
     `queries` is the output of `evaluate`, `clusters` (q) and `metadata` (q) are per query position. The slices are `all` and
     `field=value` for every metadata field with 2 to 20 distinct values, and the combinations of the fields that are `crossed`. The mean, its interval, `attainable` and `n` are over
     scored queries (`value` is NaN if there are none). `unscored` counts the others. A slice to which a metric never applies has no row.
+    `by` names columns of `queries`, such as the configuration, with a table for each of their combinations.
     """
     if metadata and len(metadata) != len(clusters):
         raise InputError(f"metadata of {len(metadata)} queries for {len(clusters)} clusters", "give both for every query")
-    codes, names = pd.factorize(queries["metric"])
-    proportion = np.array([Metric.parse(name).proportion for name in names], dtype=np.bool_)
+    keys = [*by, "metric"]
+    codes, distinct = queries.groupby(keys, sort=False).ngroup().to_numpy(), queries[keys].drop_duplicates()
+    names = [dict(zip(keys, values, strict=True)) for values in distinct.itertuples(index=False, name=None)]
+    proportion = np.array([Metric.parse(name["metric"]).proportion for name in names], dtype=np.bool_)
 
     def by_query(values: "pd.Series[Any]", missing: float | bool) -> NDArray[Any]:
         """Shape (metrics, queries)."""
@@ -46,7 +53,7 @@ def summarise(
     slices = query_slices(metadata, len(clusters), crossed)
     for label, members in slices.items():
         for index, count in enumerate((unscored & members).sum(axis=1).tolist()):
-            rows[index, label] = {"metric": names[index], "slice": label} | _NO_MEAN | {"unscored": count}
+            rows[index, label] = {**names[index], "slice": label} | _NO_MEAN | {"unscored": count}
         for places, chosen in alike(scored & members):
             if chosen.any():
                 bounds = attainable[places][:, chosen]
@@ -59,7 +66,7 @@ def summarise(
                     high = min(interval.high, max(most, interval.value)) if proportion[index] else interval.high
                     rows[index, label] |= asdict(interval) | {"attainable": most, "high": high}
     ordered = (rows[index, label] for index in range(len(names)) for label in slices)
-    return pd.DataFrame([row for row in ordered if row["slice"] == "all" or row["n"] or row["unscored"]], columns=_COLUMNS)
+    return pd.DataFrame([row for row in ordered if row["slice"] == "all" or row["n"] or row["unscored"]], columns=[*by, *_COLUMNS])
 
 
 def _intervals(values: Floats, attainable: Floats, clusters: Clusters, proportion: Bools) -> list[Interval]:
@@ -79,14 +86,14 @@ def _intervals(values: Floats, attainable: Floats, clusters: Clusters, proportio
 _STATES = ("scored", "unscored", "not_applicable")
 
 
-def pooled(scores: pd.DataFrame) -> pd.DataFrame:
-    """Return a row for each metric and question of one condition: `metric, query, value, state, reason, attainable`.
+def pooled(scores: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
+    """Return a row for each metric and question of one condition: `metric, query, value, state, reason, attainable`. `by`: see `summarise`.
 
     `scores` has `metric, query, variant, repeat, value, state, reason`. The repeats of a variant are averaged first, then the variants, so that
     missing repeats do not shift the weights of the variants. A question without any value is `unscored` if it is in some variant, else
     `not_applicable`, with the first reason of that state. Metrics keep their order.
     """
-    keys = ["metric", "query"]
+    keys = [*by, "metric", "query"]
     repeats = scores.groupby([*keys, "variant"], sort=False)["value"].mean()
     values = repeats.groupby(keys, sort=False).mean().rename("value")
     ranks = scores.assign(rank=scores["state"].map({state: rank for rank, state in enumerate(_STATES)}))
@@ -144,7 +151,7 @@ def losses(pairs: Mapping[tuple[str, str], tuple[Floats, Floats]], clusters: Clu
     A pair without a question that has both values is left out.
     """
     changes = {names: clean - degraded for names, (clean, degraded) in pairs.items() if not np.isnan(clean - degraded).all()}
-    estimated = effects([change[None] for change in changes.values()], list(changes), clusters, _TOTAL, sign=-1.0, flips=flips)
+    estimated = effects([Change(each[None], sides) for sides, each in changes.items()], clusters, _TOTAL, sign=-1.0, flips=flips)
     return dict(zip(changes, estimated, strict=True))
 
 
@@ -159,43 +166,3 @@ def mean_of_repeats(repeats: Floats) -> Floats:
     scored = ~np.isnan(repeats)
     counts = scored.sum(axis=0)
     return np.where(counts > 0, np.where(scored, repeats, 0.0).sum(axis=0) / np.maximum(counts, 1), np.nan)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RiskCoverage:
-    """The risk at each coverage: arrays (t) over the distinct confidences, highest first.
-
-    At `threshold` and above, the share `coverage` of the `n` questions is answered, and `risk` is the mean loss, 1 - score, of these answers.
-    `area` is the mean risk over the answered coverages (AURC; Geifman and El-Yaniv 2017), `best_area` that of a confidence that orders the same
-    answers perfectly, and `random_area` that of one that knows nothing, which is the risk of all answers.
-    """
-
-    threshold: Floats
-    coverage: Floats
-    risk: Floats
-    area: float
-    best_area: float
-    random_area: float
-    n: int
-
-
-def risk_coverage(confidence: Floats, scores: Floats, n: int) -> RiskCoverage | None:
-    """Compute the curve from the confidence (a) and the score between 0 and 1 (a) of each answer given to `n` questions. None without an answer.
-
-    Answers with the same confidence are added together, and the area takes their mean order. Questions without an answer lower the coverage only.
-    """
-    if not len(scores):
-        return None
-    order = np.argsort(-confidence, kind="stable")
-    ranked, loss = confidence[order], 1 - scores[order]
-    last = np.flatnonzero(np.append(np.diff(ranked) != 0, True))
-    answered, lost = last + 1, np.cumsum(loss)[last]
-    # Within ties every order is as likely, so that each of them has the mean loss.
-    sizes = np.diff(answered, prepend=0)
-    expected = np.repeat(np.diff(lost, prepend=0.0) / sizes, sizes)
-    return RiskCoverage(ranked[last], answered / n, lost / answered, _area(expected), _area(np.sort(loss)), float(loss.mean()), n)
-
-
-def _area(loss: Floats) -> float:
-    """The mean over all prefixes of their mean loss."""
-    return float((np.cumsum(loss) / np.arange(1, len(loss) + 1)).mean())

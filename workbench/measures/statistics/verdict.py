@@ -9,13 +9,13 @@ import numpy.typing as npt
 
 from workbench.core.errors import InputError
 from workbench.core.text.display import table_html
-from workbench.core.text.formatting import capitalised
+from workbench.core.text.formatting import capitalised, number
 from workbench.measures.metrics.coverage import Bools, Floats
 from workbench.measures.statistics.clusters import CONDITIONAL, FEWEST_FOR_WINNER, Clusters
-from workbench.measures.statistics.comparison import Comparison, comparisons
+from workbench.measures.statistics.comparison import Comparison, comparisons, widened_margin
 from workbench.measures.statistics.intervals import ALPHA, by_unit, counts_text, mean_intervals, robust
 from workbench.measures.statistics.pairs import SMALLEST_DIFFERENCE, Detectable, Pairs, all_pairs, detectable
-from workbench.measures.statistics.randomisation import randomise, unrejected
+from workbench.measures.statistics.randomisation import FLIPS, Randomised, randomise, unrejected
 
 _SPLITS = 200
 
@@ -29,7 +29,8 @@ METHODS = (
     "p: clustered paired t test; beside it sign flips of whole documents' sums (9,999, or all where 16 or fewer differ)",
     "corrected p: max-T over the family by the same flips, step-down (Westfall and Young), with t corrected for skew (Johnson), and 1 where fewer "
     "than 5 questions are against a difference that total losses on 3 more would undo; beside it Holm",
-    "tie set: no other is better, by the same max-T over all pairs in steps at 5 %, if a paired t test agrees",
+    "tie set: no other is better, by the same max-T over all pairs in steps at 5 %, if a paired t test agrees; with a baseline that nothing is shown to "
+    "beat at 2.5 %, and without a baseline that something is shown to beat",
     "simultaneous intervals: t intervals at the level at which all of the family hold at once in 95 % of flips of what remains without the means, or "
     "Bonferroni's, which is the level if a few large documents dominate",
     "corrected value of the leader: chosen on one half of the documents, measured on the other, 200 splits; its interval is the leader's own, "
@@ -37,6 +38,8 @@ METHODS = (
     "unscored questions: a configuration that would be in the tie set, if its unscored values were the best possible and those of the others the worst, "
     "is in it",
     "smallest difference that these questions show: 80 % power at the level of the simultaneous intervals",
+    "equivalent: the simultaneous interval is inside plus and minus the smallest difference that matters, also with bounds corrected for skew, and after "
+    "total losses of as many documents as may not have been seen",
 )
 
 
@@ -123,6 +126,7 @@ class Reason(StrEnum):
     FEW = "fewer than 30 questions"
     FEW_DOCUMENTS = "fewer than 10 documents"
     TIED = "statistically indistinguishable"
+    EQUIVALENT = "equivalent"
     MISSING = "unscored questions could change it"
     ALONE = "one configuration"
 
@@ -132,20 +136,25 @@ class Verdict:
     """The conclusions about configurations, based on one metric.
 
     `ranked` lists the configurations with a score, best mean first. `best` is the tie set in that order, which contains every true best
-    with at least 95 % confidence. `comparisons` are the family's, `all_pairs` are corrected for all pairs. `behind` are the configurations
-    outside the tie set for which the p of a comparison with a better one, corrected for all pairs, is at most .05. `winner` is the only
-    member of the tie set, or None for the reason in `reason`. `selected` describes the leader, `ranked[0]`. `power` is the smallest
-    difference between it and the baseline, or the second, that these questions can show. `n` is the number of queries with a value for
-    all configurations. `conditional` is empty, or says that the verdict covers only other questions on the same corpus.
+    with at least 95 % confidence, and not a baseline that a comparison shows to be worse. `comparisons` are those of the family: all pairs, or all with the baseline. `pairs` has every pair once, in
+    the one family that it belongs to: pairs with the baseline as in `comparisons`, others corrected for all pairs. `behind` are the
+    configurations outside the tie set for which the corrected p of a comparison with a better one is at most .05.
+    `equivalent` is the tie set if all of its pairs are `shown_equivalent`, else empty: any of these will do. `winner` is the only member of
+    the tie set, or None for the reason in `reason`. A winner can be equivalent to others: it is better, by less than matters. `selected` describes
+    the leader, `ranked[0]`. `power` is the smallest difference between it and the baseline, or the second, that these questions can show. `n`
+    is the number of queries with a value for all configurations. `conditional` is empty, or says that the verdict covers only other questions
+    on the same corpus.
     """
 
     metric: str
     family: str
     methods: tuple[str, ...]
+    smallest_difference: float
     ranked: tuple[str, ...]
     comparisons: tuple[Comparison, ...]
-    all_pairs: tuple[Comparison, ...]
+    pairs: tuple[Comparison, ...]
     best: tuple[str, ...]
+    equivalent: tuple[str, ...]
     behind: tuple[str, ...]
     winner: str | None
     reason: Reason | None
@@ -161,6 +170,8 @@ class Verdict:
     def __str__(self) -> str:
         if self.winner:
             return f"{self.winner} wins by {self.metric}"
+        if self.equivalent:
+            return f"no winner by {self.metric}: {', '.join(self.equivalent)} are equivalent within ±{number(self.smallest_difference)}"
         known = self.reason in (Reason.TIED, Reason.MISSING)
         tied = f"the tie set is {', '.join(self.best)}" if known else str(self.reason)
         return f"no winner by {self.metric}: {tied}"
@@ -175,17 +186,21 @@ class Verdict:
         return enough(self.n, self.clusters) and self.reason is not Reason.DRAFTS
 
     def between(self, a: str, b: str) -> Comparison | None:
-        """Return the comparison of two configurations in either order, or None if these two were not compared."""
-        return next((row for row in self.comparisons if {row.a, row.b} == {a, b}), None)
+        """Return the comparison a - b in its family, or None if these two were not compared."""
+        pair = next((row for row in self.pairs if (row.a, row.b) in ((a, b), (b, a))), None)
+        return pair if pair is None or pair.a == a else pair.reversed()
+
+    def shown_equivalent(self, pair: Comparison) -> bool:
+        """Check that a comparison shows a difference that is smaller than `smallest_difference` in either direction, with 95 % confidence.
+
+        This is stricter than two one-sided tests (Schuirmann 1987), which have a 90 % interval. A difference can be significant as well. Raises no
+        claim with fewer than 30 questions or 10 documents, or on drafts.
+        """
+        return self.enough and pair.equivalence_margin < self.smallest_difference
 
     def ahead_of(self, name: str, besides: str = "") -> tuple[str, float] | None:
-        """Return the better configuration with the smallest p corrected for all pairs, and that p. None unless it is at most .05.
-
-        `besides` is left out: the baseline, whose comparisons have a p in their own family.
-        """
-        rows = [
-            row if row.a == name else row.reversed() for row in self.all_pairs if name in (row.a, row.b) and besides not in (row.a, row.b)
-        ]
+        """Return the better configuration with the smallest corrected p, and that p. None unless it is at most .05. `besides` is left out."""
+        rows = [row if row.a == name else row.reversed() for row in self.pairs if name in (row.a, row.b) and besides not in (row.a, row.b)]
         better = [(row.p_adjusted, row.b) for row in rows if row.p_adjusted <= ALPHA and self.ranked.index(row.b) < self.ranked.index(name)]
         return (min(better)[1], min(better)[0]) if better else None
 
@@ -198,6 +213,8 @@ def verdict(
     baseline: str | None = None,
     higher_is_better: bool = True,
     smallest_difference: float = SMALLEST_DIFFERENCE,
+    seed: int = SEED,
+    flips: int = FLIPS,
 ) -> Verdict:
     """Judge configurations by name, from their values (q, NaN if unscored) for the same queries in `clusters` (q).
 
@@ -209,32 +226,62 @@ def verdict(
     scores = sign * scores
     pairs = all_pairs(scores, observed)
     family, every = _family(pairs, names, baseline), pairs.n > 0
-    tests = randomise(pairs, family, SEED)
-    indistinguishable = unrejected(tests, pairs)
+    tests = randomise(pairs, family, seed, flips)
     chosen = tuple(comparisons(pairs, tests, family, names, sign))
-    pairwise = chosen if baseline is None else tuple(comparisons(pairs, randomise(pairs, every, SEED), every, names, sign))
+    indistinguishable = _tie_set(tests, pairs, chosen, names, baseline, sign)
+    own = {(row.a, row.b): row for row in chosen}
+    pairwise = chosen if baseline is None else tuple(comparisons(pairs, randomise(pairs, every, seed, flips), every, names, sign))
+    pairwise = tuple(own.get((row.a, row.b), row) for row in pairwise)
     worse = {row.b if sign * row.difference.value > 0 else row.a for row in pairwise if row.p_adjusted <= ALPHA}
     ranking = np.argsort(-np.nanmean(observed.averaged(scores)[0], axis=1), kind="stable")
     best = [index for index in ranking.tolist() if index in indistinguishable]
     n = int((~np.isnan(scores)).all(axis=0).sum())
     reason = _reason(pairs, best, n, observed, len(names))
-    return Verdict(
+    judged = Verdict(
         metric=metric,
         family="all pairs" if baseline is None else f"against {baseline}",
         methods=METHODS,
+        smallest_difference=smallest_difference,
         ranked=tuple(names[index] for index in ranking),
         comparisons=chosen,
-        all_pairs=pairwise,
+        pairs=pairwise,
         best=tuple(names[index] for index in best),
+        equivalent=(),
         behind=tuple(names[index] for index in ranking if names[index] in worse and index not in best),
         winner=names[best[0]] if reason is None else None,
         reason=reason,
-        selected=corrected_first(scores, observed, names, SEED, sign),
+        selected=corrected_first(scores, observed, names, seed, sign),
         power=_power(pairs, ranking.tolist(), names, baseline, tests.level, smallest_difference),
         conditional=CONDITIONAL if pairs.conditional.any() else "",
         n=n,
         clusters=observed.count,
     )
+    return _with_equivalent(judged)
+
+
+def _tie_set(
+    tests: Randomised, pairs: Pairs, chosen: Sequence[Comparison], names: Sequence[str], baseline: str | None, sign: float
+) -> set[int]:
+    """The positions of the tie set. With a baseline it shares its 5 % with the claims that something is better than the baseline.
+
+    Such a claim, at a one-sided 2.5 %, puts the baseline outside the set. If there is one, the others have the whole 5 %, since the claim is right or
+    the error is made. Else the set has the other 2.5 %.
+    """
+    if baseline is None:
+        return set(unrejected(tests, pairs).tolist())
+    gains = [sign * row.difference.value * (1 if row.b == baseline else -1) for row in chosen if row.p_adjusted <= ALPHA]
+    if not any(gain > 0 for gain in gains):
+        return set(unrejected(tests, pairs, ALPHA / 2).tolist())
+    tied = set(unrejected(tests, pairs).tolist())
+    return tied - {names.index(baseline)} or tied
+
+
+def _with_equivalent(judged: Verdict) -> Verdict:
+    """Add the reason that the members of the tie set are equivalent, if they are statistically indistinguishable and all of their pairs show it."""
+    among = [row for row in judged.pairs if {row.a, row.b} <= set(judged.best)]
+    if judged.reason is Reason.TIED and all(map(judged.shown_equivalent, among)):
+        return replace(judged, reason=Reason.EQUIVALENT, equivalent=judged.best)
+    return judged
 
 
 def enough(n: int, clusters: int) -> bool:
@@ -294,12 +341,18 @@ Judge = Callable[[Mapping[str, Floats]], Verdict]
 
 
 def with_unscored(
-    original: Verdict, values: Mapping[str, Floats], unscored: Mapping[str, Bools], judge: Judge, bounds: tuple[float, float]
+    original: Verdict,
+    values: Mapping[str, Floats],
+    unscored: Mapping[str, Bools],
+    clusters: Clusters,
+    judge: Judge,
+    bounds: tuple[float, float],
 ) -> Verdict:
     """Add to the tie set every configuration that would be in it if the unscored values were those most favourable to it.
 
-    A configuration could otherwise win by having no value for the questions on which it is worse. The values (q) of the configurations are NaN
-    where they are `unscored` (q). `judge` gives the verdict on other values. `bounds` are the worst and the best possible value.
+    A configuration could otherwise win by having no value for the questions on which it is worse. Margins of equivalence are widened as if all
+    unscored questions of a pair were lost on one side. The values (q) of the configurations are NaN where they are `unscored` (q), for queries in `clusters` (q).
+    `judge` gives the verdict on other values. `bounds` are the worst and the best possible value.
 
     References
     ----------
@@ -314,9 +367,25 @@ def with_unscored(
         # The best possible value for the unscored questions of a configuration, and the worst for those of the others.
         filled = {name: np.where(unscored[name], best_value if name == favoured else worst, row) for name, row in values.items()}
         possible |= {favoured} & set(judge(filled).best)
-    if not possible:
-        return original
-    best = tuple(name for name in original.ranked if name in {*original.best, *possible})
-    reason = Reason.MISSING if original.reason in (None, Reason.IDENTICAL) else original.reason
-    behind = tuple(name for name in original.behind if name not in possible)
-    return replace(original, best=best, behind=behind, winner=None, reason=reason)
+    known = {name: unscored[name] | ~np.isnan(row) for name, row in values.items()}
+
+    def widened(pair: Comparison) -> Comparison:
+        lost = known[pair.a] & known[pair.b] & (unscored[pair.a] | unscored[pair.b])
+        margin = widened_margin(pair, values[pair.a] - values[pair.b], lost, clusters, abs(best_value - worst))
+        return replace(pair, equivalence_margin=margin)
+
+    reason = Reason.TIED if original.equivalent else original.reason
+    if possible and reason in (None, Reason.IDENTICAL):
+        reason = Reason.MISSING
+    return _with_equivalent(
+        replace(
+            original,
+            comparisons=tuple(map(widened, original.comparisons)),
+            pairs=tuple(map(widened, original.pairs)),
+            best=tuple(name for name in original.ranked if name in {*original.best, *possible}),
+            behind=tuple(name for name in original.behind if name not in possible),
+            equivalent=(),
+            winner=None if possible else original.winner,
+            reason=reason,
+        )
+    )

@@ -1,11 +1,10 @@
 """The files of a log: segments of JSON Lines, the parquet files that they are compacted to, and counts of whatever is left out of them."""
 
-import fcntl
 import os
-import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO
 
@@ -17,7 +16,8 @@ from pydantic import BaseModel, Field
 from pydantic_core import ValidationError
 
 from workbench.core.errors import InputError
-from workbench.core.files import sync, table_fault, write_atomically
+from workbench.core.files import in_order, open_regular, table_fault, write_atomically
+from workbench.core.operating_system import lock_file, sync
 from workbench.core.text.formatting import count
 from workbench.core.text.printable import printable_line
 from workbench.data.files import readable
@@ -122,11 +122,7 @@ def compacted_name(name: str, size: int) -> str:
 
 def opened(path: Path) -> BinaryIO:
     """Open a regular file of a log. Raises OSError for any other, also for a link: what the user named is resolved before."""
-    stream = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW), "rb", _BUFFER)
-    if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-        stream.close()
-        raise OSError(0, "not a regular file", str(path))
-    return stream
+    return BufferedReader(open_regular(path, os.O_RDONLY, "rb", follow=False), _BUFFER)
 
 
 def file_batches(path: Path, columns: Sequence[str], counts: LogCounts, wanted: Callable[[bytes], bool] = bool) -> Iterator[pa.RecordBatch]:
@@ -274,7 +270,7 @@ def compact(folder: str | os.PathLike[str], *, idle_seconds: float = 60) -> Comp
     with lock:
         for leftover in root.glob(f".*{COMPACTED}.*.tmp"):
             leftover.unlink()
-        for segment in sorted(path for path in root.iterdir() if path.suffix == SEGMENT and not path.name.startswith(".")):
+        for segment in in_order(path for path in root.iterdir() if path.suffix == SEGMENT and not path.name.startswith(".")):
             try:
                 written += _compacted(segment, idle_seconds)
             except (OSError, ValueError, TypeError, KeyError):  # locked, changed, a link, or beside a damaged file: readers count it
@@ -286,17 +282,17 @@ def compact(folder: str | os.PathLike[str], *, idle_seconds: float = 60) -> Comp
 def _compacted(segment: Path, idle_seconds: float) -> list[Path]:
     """Write the rows of a segment to a parquet file unless it exists, and delete the segment. Returns the file if it is new."""
     with opened(segment) as stream:
-        fcntl.flock(stream.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock_file(stream.fileno())
         target = segment.with_name(compacted_name(segment.name, segment.stat().st_size))
         new = not target.exists()
         if time.time() - segment.stat().st_mtime < idle_seconds:
             raise BlockingIOError
         if new:
             write_atomically(target, lambda aside: _write(aside, segment, stream))
-        counts = LogCounts.model_validate_json(pq.read_metadata(target).metadata[COUNTS])
-        # One that a process without a lock appended to has another name.
-        if not counts.left_out and target.name == compacted_name(segment.name, segment.stat().st_size):
-            segment.unlink()
+    counts = LogCounts.model_validate_json(pq.read_metadata(target).metadata[COUNTS])
+    # One that a process without a lock appended to has another name. No process opens the segment again, and Windows deletes no open file.
+    if not counts.left_out and target.name == compacted_name(segment.name, segment.stat().st_size):
+        segment.unlink()
     return [target] if new else []
 
 

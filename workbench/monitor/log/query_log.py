@@ -2,7 +2,6 @@
 
 import atexit
 import contextlib
-import fcntl
 import logging
 import os
 import threading
@@ -21,7 +20,8 @@ import orjson
 from pydantic_core import ValidationError
 
 from workbench.core.errors import InputError
-from workbench.core.files import require_folder, sync
+from workbench.core.files import require_folder
+from workbench.core.operating_system import after_fork, lock_file, open_descriptor, sync
 from workbench.core.text.display import excerpt
 from workbench.core.text.guessed_names import checked_init, unknown_argument
 from workbench.core.text.printable import printable
@@ -364,10 +364,10 @@ class LogWriter:
             name = f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{os.getpid()}-{self._segments:06}.jsonl"
             self._segments += 1
             with contextlib.suppress(FileExistsError):  # another log, or a process of another machine
-                self._file = os.open(self._folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o640)
+                self._file = open_descriptor(self._folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o640)
                 self._size = 0
                 with contextlib.suppress(OSError):  # not every file system has locks, or folders to sync
-                    fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    lock_file(self._file)
                     sync(self._folder)
 
     def _close_file(self) -> None:
@@ -394,4 +394,4 @@ atexit.register(_for_all, LogWriter.close)
 # Children of multiprocessing end without `atexit`, and forget what was to be done at their end when they begin.
 _close_at_exit()
 register_after_fork(LogWriter, _close_at_exit)
-os.register_at_fork(after_in_child=lambda: _for_all(LogWriter.begin))
+after_fork(lambda: _for_all(LogWriter.begin))

@@ -12,12 +12,10 @@ from threading import Thread
 from typing import Any, NamedTuple
 
 import pandas as pd
-import psutil
 import pyarrow as pa
 import pyarrow.compute as pc
-from joblib.externals.loky import ProcessPoolExecutor
 
-from workbench.core.environment import modules_of_working_directory_ignored, usable_cores
+from workbench.core.environment import missing_package, modules_of_working_directory_ignored, usable_cores
 from workbench.core.errors import InputError
 from workbench.monitor.log.fields import FIELDS
 from workbench.monitor.log.log_files import LogCounts, file_batches, log_files, note
@@ -172,9 +170,11 @@ def _parts(files: Sequence[Path], columns: Sequence[str]) -> Iterator[_FileRows]
     for file in files:
         with suppress(OSError):
             size += file.stat().st_size
-    if size < _LARGE:
+    if size < _LARGE or missing_package("joblib", "psutil"):
         yield from (_part(file, columns) for file in files)
     else:
+        from joblib.externals.loky import ProcessPoolExecutor
+
         # Workers of loky, unlike spawned ones, do not import the script that the user runs.
         with (
             modules_of_working_directory_ignored(),
@@ -185,6 +185,8 @@ def _parts(files: Sequence[Path], columns: Sequence[str]) -> Iterator[_FileRows]
 
 def _end_with(parent: int) -> None:
     """End this process when the one that reads the log ends, also if that was killed."""
+    import psutil
+
     process = psutil.Process(parent)
 
     def watch() -> None:

@@ -18,6 +18,7 @@ from filelock import FileLock, Timeout
 from workbench.core.errors import InputError, StoreError, WorkbenchError
 from workbench.core.files import write_text
 from workbench.core.fingerprint import fingerprint
+from workbench.core.operating_system import open_descriptor
 from workbench.core.records import PROVENANCE, Dataset, Query
 from workbench.core.text.formatting import listed, meant
 from workbench.data.files import special_kind
@@ -250,7 +251,7 @@ class LabelFile:
                 if not path.exists() or path.stat().st_size == 0:
                     write_text(path, f"{header.as_json()}\n")
                 # Found out now, not with the first label.
-                os.close(os.open(path, os.O_WRONLY | os.O_APPEND))
+                os.close(open_descriptor(path, os.O_WRONLY | os.O_APPEND))
         return cls(path)
 
     @property
@@ -352,7 +353,7 @@ def _require_readable(action: LabelAction) -> None:
 
 def _write_whole(path: Path, content: bytes) -> None:
     """Append all of the content, or none of it."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND)
+    descriptor = open_descriptor(path, os.O_WRONLY | os.O_APPEND)
     try:
         before = os.fstat(descriptor).st_size
         try:

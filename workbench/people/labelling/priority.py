@@ -16,6 +16,7 @@ from workbench.measures.metrics.coverage import Floats
 from workbench.measures.metrics.difference_bounds import JudgedPair, difference_bounds
 from workbench.measures.metrics.names import Metric
 from workbench.people.labelling.adjudication import drafted_by
+from workbench.report.analysis.decision import decide
 from workbench.report.analysis.findings import findings
 from workbench.report.results.run_tables import RunTables
 
@@ -41,10 +42,10 @@ def deciding_metric(run: RunTables) -> Metric:
 
 
 def rivals(run: RunTables) -> tuple[str, ...]:
-    """Return the leader, the configuration it is compared with, and the rest of the tie set, in the order of the verdict."""
+    """Return the two configurations that the report compares, and the rest of the tie set, in the order of the verdict."""
     found = findings(run)
-    leading = [standing.name for standing in (found.first, found.comparator) if standing]
-    return tuple(dict.fromkeys([*leading, *(found.verdict.best if found.verdict else ())]))
+    compared = [standing.name for standing in (decide(found).shown, decide(found).other) if standing]
+    return tuple(dict.fromkeys([*compared, *(found.verdict.best if found.verdict else ())]))
 
 
 def leading_bounds(dataset: Dataset, rankings: Rankings, metric: Metric, a: str, b: str) -> tuple[Floats, Floats]:

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict
 from workbench.core.errors import InputError
 from workbench.core.files import write_atomically, write_text
 from workbench.core.fingerprint import file_digest
+from workbench.core.text.formatting import RESERVED
 from workbench.core.text.progress import ProgressBar
 from workbench.data.conversion.process import ConverterProcess
 from workbench.data.conversion.registry import BY_SUFFIX, FORMATS, format_of, unknown_format
@@ -34,7 +35,9 @@ _MARKS: Mapping[tuple[str, ...], str] = {
     ("history.parquet", "history_scores.parquet"): "has the outputs of sweeps",
     ("manifest.json", "configurations.parquet"): "has the outputs of a sweep",
     **{(name, "documents"): "is the dataset of an experiment" for name in QUESTION_FILES},
-    ("explore.ipynb", "label.ipynb"): "has the notebooks of Workbench",
+    ("dataset_dict.json",): "is a dataset of Hugging Face, which workbench dataset import reads",
+    ("state.json", "dataset_info.json"): "is a dataset of Hugging Face, which workbench dataset import reads",
+    ("label.ipynb", "work.ipynb"): "has the notebooks of Workbench",
 }
 
 
@@ -161,6 +164,8 @@ def _folder(name: str) -> str:
 
 def _plain(name: str) -> str:
     plain = _REPLACED.sub("-", name).strip("-.")
+    if re.match(RESERVED, plain.lower()):
+        plain = f"document-{plain}"
     return plain.encode()[:_BYTES].decode("utf-8", "ignore") or "document"
 
 

@@ -1,7 +1,6 @@
 """Make an experiment of a folder of documents, or add the folder's new documents and questions about them to it."""
 
 import errno
-import fcntl
 import json
 import math
 import os
@@ -11,8 +10,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from workbench.core.environment import missing_package, of_extra
 from workbench.core.errors import InputError
 from workbench.core.files import write_text
+from workbench.core.operating_system import locked_folder
 from workbench.core.records import Document, Query, is_placeholder
 from workbench.core.text.formatting import approximate, number, plain_name, plural
 from workbench.core.text.terminal import say_aside
@@ -180,18 +181,8 @@ def start_experiment(place: Place, wanted: int, limits: ConverterProcess, writer
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
     """Lock an experiment's folder, and say so if another process has it. The lock of a killed process is free."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        say_aside(f"waiting for another workbench init that writes to {folder}")
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-    except OSError:
-        pass  # a file system without locks
-    try:
+    with locked_folder(folder, lambda: say_aside(f"waiting for another workbench init that writes to {folder}")):
         yield
-    finally:
-        os.close(descriptor)
 
 
 def _add_documents(place: Place, wanted: int, limits: ConverterProcess, writer: Writer | None) -> StartedExperiment:
@@ -267,5 +258,6 @@ def _checked(started: StartedExperiment) -> StartedExperiment:
         faults=found,
         queries=tuple(query for query, _ in draft.queries),
         documents=len(draft.documents),
-        spec=read_experiment(file) if file.is_file() and not found else None,
+        # The proposal is a pipeline, which the core writes and cannot check.
+        spec=read_experiment(file) if file.is_file() and not found and not missing_package(*of_extra("sweep")) else None,
     )

@@ -13,6 +13,7 @@ import pandas as pd
 from workbench import __version__
 from workbench.components.context.conditions import RETRIEVED
 from workbench.components.retrieval.rank import SEED
+from workbench.core import batching
 from workbench.core.component import Component, inner_components
 from workbench.core.environment import installed_version
 from workbench.core.fingerprint import fingerprint
@@ -32,7 +33,7 @@ from workbench.report.results.run_manifest import commit
 from workbench.report.results.run_tables import WHERE, RunTables
 from workbench.runner.execution.latency import QUESTIONS, ROUNDS
 from workbench.runner.execution.local import Outcome
-from workbench.runner.pipeline.configuration import Configuration
+from workbench.runner.pipeline.configuration import recorded_settings
 from workbench.runner.pipeline.context import RunContext
 from workbench.runner.pipeline.stage_results import StageResults
 from workbench.runner.pipeline.stages.responses import unknown_questions
@@ -107,6 +108,8 @@ def covering_passages(dataset: Dataset, labels: Labels, shown: Sequence[pd.DataF
     return pd.DataFrame(passages, columns=["doc_id", "start", "end", "text"])
 
 
+# A score with its state and reason, its cells in the arrays of a summary, and the intermediate results of intervals.
+_BYTES_A_SCORE = 100
 # The stages that judge.
 _JUDGING = ("claims", "verdicts", "judgements")
 # The timings of what calls of a run cost, by the columns of their records.
@@ -115,21 +118,31 @@ _JUDGES_COST = {"tokens_judge_input": "input_tokens", "tokens_judge_output": "ou
 _VERSIONS = ("chromadb", "sentence-transformers", "torch", "transformers", "openvino", "numpy", "pytrec-eval-terrier")
 
 
-def metrics_table(results: StageResults) -> pd.DataFrame:
+def metrics_table(finished: Sequence[StageResults]) -> pd.DataFrame:
     """Return each metric's mean over all queries and each slice, and how well scores separate answerable questions.
 
     Metrics of answers have a mean for each condition, of which repeats and perturbations are averaged within each question first, and no row for a
-    condition in which they never apply.
+    condition in which they never apply. The rows of many configurations are averaged together, because their metrics score the same questions.
     """
-    run, scores, metadata = results.run, results.scores_table, [slice_fields(query) for query in results.run.dataset.queries]
-    clusters = weighted(query_clusters(run.labels), run.average)
+    grouped = batching.groups(finished, lambda results: len(results.scores_table), batching.rows(_BYTES_A_SCORE))
+    tables = [table for group in grouped for table in _means(group)]
+    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=SCHEMAS["metrics"].names)
+
+
+def _means(finished: Sequence[StageResults]) -> Iterator[pd.DataFrame]:
+    run, by = finished[0].run, ["configuration", "condition"]
+    clusters, metadata = weighted(query_clusters(run.labels), run.average), [slice_fields(query) for query in run.dataset.queries]
+    scores = pd.concat([results.scores_table.assign(configuration=results.configuration.name) for results in finished], ignore_index=True)
     of_answers = scores["metric"].isin([str(metric) for metric in run.metrics if metric.of_answers])
-    ranked = summarise(scores[~of_answers], clusters, metadata, run.slices)
-    tables = [pd.concat([ranked, _separation(results)], ignore_index=True).assign(condition=RETRIEVED)]
-    for condition, rows in scores[of_answers].groupby("condition", sort=False):
-        means = summarise(pooled(rows), clusters, metadata, run.slices).assign(condition=condition)
-        tables.append(means[(means["n"] > 0) | (means["unscored"] > 0)])
-    return pd.concat([table for table in tables if len(table)] or tables[:1], ignore_index=True)
+    ranked = summarise(scores[~of_answers], clusters, metadata, run.slices, by)
+    answered = scores[of_answers]
+    # The rows of a condition stay together.
+    ordered = answered.iloc[np.argsort(pd.factorize(answered["condition"])[0], kind="stable")]
+    means = summarise(pooled(ordered, by) if len(ordered) else ordered, clusters, metadata, run.slices, by)
+    for results in finished:
+        name = results.configuration.name
+        yield pd.concat([ranked[ranked["configuration"] == name], _separation(results)]).assign(configuration=name, condition=RETRIEVED)
+        yield means[(means["configuration"] == name) & ((means["n"] > 0) | (means["unscored"] > 0))]
 
 
 def _separation(results: StageResults) -> pd.DataFrame:
@@ -183,10 +196,15 @@ def _answer_timings(results: StageResults) -> dict[str, float]:
     timings: dict[str, float] = {}
     spent = dict.fromkeys(_ANSWERS_COST, 0.0)
     for name, entry in results.entries["answers"].items():
-        calls, rows = entry.values("calls"), entry.table("answers")
-        seconds, answered = np.array(calls["seconds"], dtype=np.float64), (rows["error"] == "").to_numpy()
+        calls = entry.values("calls")
+        seconds = np.array(calls["seconds"], dtype=np.float64)
+        timed_answers = name in ("", RETRIEVED) and bool((seconds > 0).any())
+        if not (entry.computed or timed_answers):
+            continue
+        rows = entry.table("answers")
+        answered = (rows["error"] == "").to_numpy()
         timed = seconds[answered & (seconds > 0)]
-        if name in ("", RETRIEVED) and len(timed):
+        if timed_answers and len(timed):
             timings |= {f"latency_answer_p{percent}": float(np.percentile(timed, percent) * 1000) for percent in (50, 95)}
         new = ~np.array(calls["cached"], dtype=np.bool_) if entry.computed else np.zeros(len(rows), dtype=np.bool_)
         # A sum with an unknown part is unknown: servers may count no tokens, and models have no prices.
@@ -255,7 +273,7 @@ def collect(outcome: Outcome) -> RunTables:
     run, screening, finished = outcome.run, outcome.experiment.screening, outcome.results
     dataset, latencies = run.dataset, outcome.latencies
     sources: dict[str, Callable[[RunTables], pd.DataFrame]] = {
-        "metrics": lambda _: _joined(SCHEMAS["metrics"], [(results, metrics_table(results)) for results in finished]),
+        "metrics": lambda _: metrics_table(finished),
         "queries": lambda _: _joined(SCHEMAS["queries"], [(results, queries_table(results)) for results in finished]),
         "timings": lambda _: _joined(
             SCHEMAS["timings"], [(results, timings_table(results, latencies.get(results.configuration.name, {}))) for results in finished]
@@ -325,7 +343,7 @@ def manifest(outcome: Outcome, tables: Mapping[str, TableSchema]) -> dict[str, A
         "conditions": list(dict.fromkeys(variant.condition for variant in outcome.run.variants)),
         "repeats": 1 + max(variant.repeat for variant in outcome.run.variants),
         "judging": experiment.judging.recorded_settings() if experiment.judging else None,
-        "configurations": {configuration.name: _settings(configuration) for configuration in experiment.configurations},
+        "configurations": {configuration.name: recorded_settings(configuration) for configuration in experiment.configurations},
         "dataset": {
             "name": dataset.name,
             "documents": len(dataset.corpus),
@@ -348,6 +366,7 @@ def manifest(outcome: Outcome, tables: Mapping[str, TableSchema]) -> dict[str, A
         "code": list(experiment.named_code),
         "pickles": _pickles(components),
         "failures": outcome.failures,
+        **({"arguments": list(experiment.arguments)} if experiment.arguments else {}),
         **({"screening": experiment.screening.manifest_entry} if experiment.screening else {}),
         **({"tables": {name: schema.as_json() for name, schema in tables.items()}} if tables else {}),
         "versions": {"python": platform.python_version(), "workbench": __version__}
@@ -368,8 +387,3 @@ def _pickles(components: Iterable[Component]) -> dict[str, list[str]]:
         if model and (files := pickles(locate(model))):
             found[model] = files
     return dict(sorted(found.items()))
-
-
-def _settings(configuration: Configuration) -> dict[str, Any]:
-    settings = {stage: component.recorded_settings() for stage, component in configuration.components.items()}
-    return dict.fromkeys(("chunking", "embedding", "retrieval")) | settings

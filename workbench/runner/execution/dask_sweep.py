@@ -7,7 +7,6 @@ driver, the only process that writes the vector cache. So stages that embed run 
 import logging
 import os
 import secrets
-import signal
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,9 +18,10 @@ from typing import Any
 
 from workbench.components.embedding.base import Embedder, Role
 from workbench.components.embedding.embed import Batch, missing_batches, text_keys
-from workbench.core.environment import SAFE_PATH, advice, modules_of_working_directory_ignored, skip_schema_grammar, usable_cores
+from workbench.core.environment import SAFE_PATH, modules_of_working_directory_ignored, require_installed, skip_schema_grammar, usable_cores
 from workbench.core.errors import InputError, WorkerError, error_line
 from workbench.core.fingerprint import fingerprint
+from workbench.core.operating_system import interrupts_deferred
 from workbench.core.storage.remote_store import RemoteStore
 from workbench.core.text.progress import ProgressBar
 from workbench.runner.execution.dask_workers import JobContext, Task, WorkerInfo, Workers, compute, embedder_identity, encode, worker_info
@@ -157,11 +157,10 @@ _START_SECONDS = 60
 @contextmanager
 def connected(jobs: int | None, scheduler: str | None) -> Iterator[Workers]:
     """Yield workers: `jobs` processes on this machine, which end with the context, or those of the scheduler at an address."""
-    try:
-        import dask
-        import distributed  # noqa: F401  # checks only that it is installed
-    except ImportError:
-        raise InputError("--jobs and --scheduler need Dask", advice("cluster")) from None
+    require_installed("--jobs or --scheduler", "dask", "distributed")
+    import dask
+    import distributed  # noqa: F401  # it gives Dask its defaults
+
     # The dataset travels in one task, and nothing serves pages.
     quiet: dict[str, Any] = {"distributed.admin.large-graph-warning-threshold": "10 GB", "distributed.admin.log-length": 0}
     pages: dict[str, Any] = {f"distributed.{server}.http.routes": [] for server in ("scheduler", "worker", "nanny")}
@@ -227,11 +226,8 @@ def _interrupts_deferred() -> Iterator[None]:
     # Start the tracker now: later, it would lift the mask of the thread that starts processes.
     with modules_of_working_directory_ignored():
         resource_tracker.ensure_running()
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
+    with interrupts_deferred():
         yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager

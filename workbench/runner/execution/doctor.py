@@ -1,18 +1,16 @@
 """Verify the store, the caches and the indexes of an outputs folder, and delete or rebuild the damaged and unused parts."""
 
-import os
 import stat
 import tempfile
 from collections.abc import Iterator
 from itertools import chain, count
 from pathlib import Path
 
-import psutil
-
 from workbench.components.retrieval import chroma_index
 from workbench.components.retrieval.chroma_index import COPY, check_index
 from workbench.core.errors import InputError, StoreError
-from workbench.core.files import write_text
+from workbench.core.files import in_order, write_text
+from workbench.core.operating_system import is_own
 from workbench.core.storage.cache_check import check_cache
 from workbench.core.storage.call_cache import CALLS
 from workbench.core.storage.folder_check import Finding, FolderCheck, delete, left_alone, left_by_killed
@@ -49,7 +47,7 @@ def _check_root(root: Path, repair: bool) -> Iterator[Finding]:
     if layout != LAYOUT:
         yield Finding("stuck", of_another_version(root, layout), "use that version")
         return
-    for folder in sorted(path for path in root.iterdir() if path.is_dir() and path.name != INDEXES):
+    for folder in in_order(path for path in root.iterdir() if path.is_dir() and path.name != INDEXES):
         yield from FolderCheck(folder, "store entry", MANIFEST, lambda path: entry_fault(path, path.parent.name, path.name)).findings(
             repair
         )
@@ -89,13 +87,15 @@ def _unused_copies(repair: bool) -> Iterator[Finding]:
     """Yield the copies of indexes that a killed process was searching: `workbench-index-<process>-…`, of any outputs of this user."""
     for path, status in left_alone(Path(tempfile.gettempdir()).glob(f"{COPY}*-*")):
         process = path.name.removeprefix(COPY).partition("-")[0]
-        if status.st_uid == os.getuid() and stat.S_ISDIR(status.st_mode) and _is_over(process):
+        if is_own(status) and stat.S_ISDIR(status.st_mode) and _is_over(process):
             if repair:
                 delete(path)
             yield left_by_killed(path)
 
 
 def _is_over(process: str) -> bool:
+    import psutil
+
     return process.isdecimal() and not psutil.pid_exists(int(process))
 
 

@@ -1,6 +1,8 @@
 """Run the configurations of an experiment. One that fails does not stop the others."""
 
 import contextlib
+import math
+import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -8,15 +10,19 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from workbench.components.context.conditions import RETRIEVED
 from workbench.components.rewriting.base import TextRewriter
 from workbench.core.errors import ExperimentError, InputError, RunError, error_line
 from workbench.core.imported_functions import require_current, require_permission
 from workbench.core.records import Dataset
+from workbench.core.text.formatting import number as number_text
 from workbench.core.text.formatting import plural
 from workbench.core.text.printable import printable
 from workbench.core.text.progress import SweepProgress, current_sweep, reporting
 from workbench.measures.metrics.definition import EXPECTED
 from workbench.measures.metrics.names import Metric
+from workbench.measures.statistics.clusters import query_clusters, weighted
+from workbench.measures.statistics.summary import pooled, summarise
 from workbench.report.analysis.standings import CURVE
 from workbench.report.results.run_tables import RunMark, RunTables, run_mark
 from workbench.runner.execution.latency import LATENCIES, is_measured, latencies_of
@@ -65,6 +71,20 @@ class RemainingResults:
             self._by_configuration.pop(configuration.name, None)
             self._progress.finished += 1
             self._report(self._progress)
+
+    def tell(self, best: str) -> None:
+        """Show the best score so far."""
+        if self._progress:
+            self._progress.best = best
+
+    @property
+    def live(self) -> bool:
+        """True if a terminal shows the progress in place of a line for each configuration."""
+        return self._progress is not None and self._progress.live
+
+    @property
+    def verbose(self) -> bool:
+        return self._progress is not None and self._progress.verbose
 
     def _report(self, progress: SweepProgress) -> None:
         progress.expect(Counter(stage for stages in self._by_configuration.values() for stage in stages) + Counter(self._ends))
@@ -194,23 +214,50 @@ def run_experiment(experiment: ExperimentSpec, outputs: Path, say: Say, precompu
     outcome = Outcome(experiment, graph, primary_of(experiment, graph.run.dataset), before=run_mark(outputs / experiment.name))
     errors = precompute(graph, experiment.configurations, say) if precompute else {}
     remaining = RemainingResults(graph, experiment.configurations)
-    total = len(experiment.configurations)
+    scores: dict[str, float] = {}
     for number, configuration in enumerate(experiment.configurations, 1):
-        name = configuration.name
+        name, began = configuration.name, time.monotonic()
         try:
             if name in errors:
                 raise errors[name]
-            outcome.results.append(graph.walk(configuration))
-            message = outcome.results[-1].computed_stages
+            results = graph.walk(configuration)
+            outcome.results.append(results)
+            scores[name] = score_of(results, outcome.primary)
+            message = finished_text(results, outcome.primary, scores[name], time.monotonic() - began)
+            if remaining.verbose:
+                message += f": {results.computed_stages}"
+            elif remaining.live:
+                message = ""
+            remaining.tell(_best(scores, outcome.primary))
         except Exception as error:  # a configuration's failure of any kind must not stop the others
             outcome.failures[name] = error_line(error)
             outcome.tracebacks[name] = printable(traceback.format_exc())
             message = f"FAILED, {outcome.failures[name]}"
         remaining.finish(configuration)
-        say(f"[{number}/{total}] {name}: {message}")
+        if message:
+            say(f"[{number}/{len(experiment.configurations)}] {name}: {message}")
     with reporting(LATENCIES):
         outcome.latencies = latencies_of(graph, outcome.results, say)
     return outcome
+
+
+def score_of(results: StageResults, metric: Metric) -> float:
+    """Return the mean of a metric over all questions as they are asked by default, NaN without a value."""
+    scores = results.entries["scores"][str(metric)].table("scores").assign(metric=str(metric))
+    asked = scores[scores["condition"] == RETRIEVED] if metric.of_answers else scores
+    means = summarise(pooled(asked), weighted(query_clusters(results.run.labels), results.run.average))
+    return float(means.loc[means["slice"] == "all", "value"].iloc[0]) if len(means) else math.nan
+
+
+def finished_text(results: StageResults, metric: Metric, score: float, seconds: float) -> str:
+    """Describe a finished configuration: its score, and its seconds or that nothing was computed."""
+    took = f"{seconds:.1f} s" if any(results.computed.values()) else "all from the store"
+    return f"{metric} {number_text(score)}, {took}"
+
+
+def _best(scores: Mapping[str, float], metric: Metric) -> str:
+    known = [score for score in scores.values() if not math.isnan(score)]
+    return f"{metric} {number_text(max(known) if metric.higher_is_better else min(known))}" if known else ""
 
 
 def on_workers(jobs: int | None, scheduler: str | None) -> Precompute | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from workbench.core.text.formatting import count, listed, plural
 from workbench.report.results.run_tables import RunTables
 from workbench.runner.execution.local import Outcome
+from workbench.runner.experiment.judging_keys import unjudged_by_default
 from workbench.runner.pipeline.stages.responses import UNMATCHED, UNPLACED
 
 _REASONS = 3
@@ -47,6 +48,14 @@ def counted_reasons(errors: Iterable[str]) -> str:
     shown = "; ".join(f"{count(times)} × {reason}" for reason, times in reasons[:_REASONS])
     more = f"; and {count(sum(times for _, times in reasons[_REASONS:]))} for other reasons" if reasons[_REASONS:] else ""
     return shown + more
+
+
+def left_out_judges(outcome: Outcome) -> list[str]:
+    """Return a line if answers are not judged because a package of the usual judge is not installed, or no line."""
+    answered = any(configuration.answering for configuration in outcome.experiment.configurations)
+    absent = unjudged_by_default() if answered and "judging" not in outcome.experiment.settings else None
+    lost = "the answers are not judged" + (", and not compared by meaning" if "metrics" not in outcome.experiment.settings else "")
+    return [f"{lost}: that needs {absent[0]}; {absent[1]}"] if absent else []
 
 
 def missing_judgements(outcome: Outcome) -> tuple[str, str]:

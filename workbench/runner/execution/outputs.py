@@ -17,8 +17,9 @@ from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
 from workbench.components.retrieval.rank import Floats
+from workbench.core.environment import missing_package
 from workbench.core.errors import RunError, WorkbenchError
-from workbench.core.files import store_errors, write_text
+from workbench.core.files import in_order, store_errors, write_text
 from workbench.core.fingerprint import code_digest, file_digest, fingerprint
 from workbench.core.schemas import SCHEMAS
 from workbench.core.storage.result_store import ResultWriter, Store
@@ -28,10 +29,17 @@ from workbench.llm.models.tokenizers import Ints
 from workbench.measures.metrics.inputs import filled_ranks
 from workbench.report.answer_sentences import cut_sentences
 from workbench.report.results.history import append
-from workbench.report.results.run_tables import MANIFEST, RunTables, run_mark, write_table
+from workbench.report.results.run_tables import MANIFEST, TRACEBACKS, RunTables, run_mark, write_table
 from workbench.runner.execution.collect import collect
 from workbench.runner.execution.local import Outcome, Say
-from workbench.runner.execution.missing import incomplete_replies, missing_answers, missing_judgements, missing_replies, mixed_models
+from workbench.runner.execution.missing import (
+    incomplete_replies,
+    left_out_judges,
+    missing_answers,
+    missing_judgements,
+    missing_replies,
+    mixed_models,
+)
 from workbench.runner.pipeline.stage_results import StageResults
 from workbench.runner.pipeline.stages.responses import unscored_reasons
 from workbench.systems.callable.threads import left_running
@@ -72,21 +80,39 @@ def publish(outcome: Outcome, say: Say, remember: bool = True, notebooks: bool =
         errors += missing_replies(run) + missing_answers(run) + ([failed] if failed else [])
         notes += [
             *([unread] if unread else []),
+            *left_out_judges(outcome),
             *incomplete_replies(run),
             *cut_sentences(run),
             *mixed_models(run),
             *_lost_tries(outcome),
             *left_running(),
         ]
-        if notebooks:
+        # Papermill runs them in kernels of IPython, and their pages are made with the other two.
+        absent = missing_package("papermill", "ipykernel", "nbformat", "nh3", extra="lab") if notebooks else None
+        if absent:
+            notes.append(f"the notebooks were left out: they need {absent[0]}; {absent[1]}")
+        if notebooks and not absent:
             from workbench.runner.notebook_runner.notebooks import run_notebooks  # Jupyter is heavy
 
             errors += [f"notebook {name}: {line}" for name, line in run_notebooks(run, folder, store, say).items()]
         else:
             shutil.rmtree(folder / "notebooks", ignore_errors=True)
         outcome.report, outcome.lines = publish_report(run, folder, store)
+        notes += _index_notes(run, folder)
         outcome.notes, outcome.errors, outcome.written = notes, errors, RunTables.read(folder)
         return outcome
+
+
+def _index_notes(run: RunTables, folder: Path) -> list[str]:
+    """Write the index of the runs beside a run, and say why if it was not written."""
+    from workbench.report.runs.index import PAGE, write_index
+
+    place = folder.parent / PAGE
+    try:
+        written = write_index(folder.parent, run, folder.name)
+    except WorkbenchError as error:
+        return [f"{place} was not written: {'; '.join(error.lines)}"]
+    return [] if written else [f"{place} is not an index of Workbench, and is left as it is"]
 
 
 def _lost_tries(outcome: Outcome) -> list[str]:
@@ -128,7 +154,9 @@ def writing(folder: Path, say: Say) -> Iterator[None]:
 
 def publish_report(run: RunTables, folder: Path, store: Store) -> tuple[Path, Sequence[str]]:
     """Write `report.html` into the folder and return it with the lines for the terminal. Both come from the store if unchanged."""
-    entry = store.obtain(_REPORTS, fingerprint(run.digest(), run.manifest["commit"], code_digest()), lambda writer: _render(run, writer))
+    run = RunTables.view(run, folder)
+    key = fingerprint(run.digest(), run.manifest["commit"], code_digest(), str(folder))
+    entry = store.obtain(_REPORTS, key, lambda writer: _render(run, writer))
     path = folder / "report.html"
     entry.copy(path.name, path)
     return path, entry.values(_TERMINAL)
@@ -150,7 +178,7 @@ def write_outputs(outcome: Outcome) -> RunTables:
     """
     run, folder, store = collect(outcome), outcome.folder, outcome.run.workspace.store
     key = _key(outcome, run)
-    _write_texts(folder / "errors", "txt", outcome.tracebacks)
+    _write_texts(folder / TRACEBACKS, "txt", outcome.tracebacks)
     written = store.get(_OUTPUTS, key)
     if written is not None and _digests(folder, run.schemas) == written.values("files"):
         write_table(folder, SCHEMAS[_ALWAYS_WRITTEN], run.table(_ALWAYS_WRITTEN))
@@ -186,7 +214,7 @@ def _key(outcome: Outcome, run: RunTables) -> str:
 
 def _digests(folder: Path, tables: Iterable[str]) -> dict[str, str]:
     """Return the digests of the files that equal runs share. The manifest is excluded, since it contains the commit."""
-    files = [*(folder / f"{name}.parquet" for name in tables if name != _ALWAYS_WRITTEN), *sorted((folder / "runs").glob("*.trec"))]
+    files = [*(folder / f"{name}.parquet" for name in tables if name != _ALWAYS_WRITTEN), *in_order((folder / "runs").glob("*.trec"))]
     return {path.relative_to(folder).as_posix(): file_digest(path, "blake2b") for path in files if path.is_file()}
 
 

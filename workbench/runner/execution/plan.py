@@ -15,6 +15,7 @@ from workbench.components.embedding.embed import plan_texts
 from workbench.components.embedding.openvino import UnpreparedModelError, without_preparing
 from workbench.components.embedding.registry import chunk_encoder
 from workbench.core.errors import error_line
+from workbench.core.files import in_order
 from workbench.core.imported_functions import PERMISSION
 from workbench.core.storage.result_store import Store
 from workbench.core.text.display import table_html
@@ -76,7 +77,7 @@ class Speed(NamedTuple):
 def speeds_of(store: Store, models: Iterable[EncodingModel]) -> dict[EncodingModel, Speed]:
     """Map each model to the range of its speeds measured in the store, or to an assumed range without any."""
     measured = defaultdict[tuple[str | None, str | None], list[float]](list)
-    for folder in sorted((store.root / "vectors").glob("*")):
+    for folder in in_order((store.root / "vectors").glob("*")):
         entry = store.get("vectors", folder.name) if folder.is_dir() else None
         counts = entry.values("encoded") if entry else {}
         if entry and (speed := _measured(entry.seconds, counts)):

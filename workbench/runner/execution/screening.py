@@ -1,5 +1,6 @@
 """Rank configurations by cheap proxies and set aside those that are far behind. The others run in full."""
 
+import time
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -22,7 +23,7 @@ from workbench.measures.metrics.coverage import Floats
 from workbench.measures.statistics.clusters import query_clusters, weighted
 from workbench.measures.statistics.screening import MARGIN, ScreenedConfiguration, Screening, screened
 from workbench.measures.statistics.verdict import FEWEST_QUERIES
-from workbench.runner.execution.local import Say, check_code, context_of, primary_of, retrieval_primary
+from workbench.runner.execution.local import Say, check_code, context_of, finished_text, primary_of, retrieval_primary, score_of
 from workbench.runner.experiment.read import ExperimentSpec
 from workbench.runner.pipeline.configuration import Configuration, PipelineConfiguration
 from workbench.runner.pipeline.context import RunContext
@@ -196,12 +197,13 @@ def _write_screening(proxies: Proxies, say: Say, writer: ResultWriter) -> None:
 def _run_proxies(proxies: Proxies, say: Say) -> tuple[dict[str, Floats], set[str]]:
     """Return each proxy's values (queries,) by name, and the proxies whose window truncates chunks and so cannot compare chunking."""
     values, cut = {}, set()
+    (metric,) = proxies.run.metrics
     for number, (name, proxy) in enumerate(proxies.cheap.items(), 1):
-        values[name] = np.full(proxies.run.labels.queries, np.nan)
+        values[name], began = np.full(proxies.run.labels.queries, np.nan), time.monotonic()
         try:
             result = proxies.graph.walk(proxy)
             values[name] = result.scores_table.sort_values("query")["value"].to_numpy(np.float64)
-            message = result.computed_stages
+            message = finished_text(result, metric, score_of(result, metric), time.monotonic() - began)
             if result.truncated.any():
                 cut.add(name)
         except StoreError:

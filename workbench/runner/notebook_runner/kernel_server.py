@@ -6,13 +6,11 @@ environment, folder) on the socket DESCRIPTOR, the answer a line with the proces
 """
 
 import contextlib
-import ctypes
 import gc
 import importlib
 import importlib.util
 import json
 import os
-import signal
 import socket
 import sys
 import warnings
@@ -21,8 +19,7 @@ from typing import NoReturn
 import psutil
 
 from workbench.core.environment import skip_schema_grammar
-
-_SET_PARENT_DEATH_SIGNAL = 1
+from workbench.core.operating_system import fork, kill_group, reap_children
 
 
 def main() -> None:
@@ -43,9 +40,7 @@ def main() -> None:
 
 def _serve(control: socket.socket) -> tuple[list[str], dict[str, str], str] | None:
     """Fork a kernel for each request. Returns the request in the kernel, and None in the server once the other end has closed."""
-    # The system reaps kernels.
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    server = os.getpid()
+    reap_children()
     # The other end may close before it has sent a complete request or read an answer.
     with control, control.makefile("rb") as requests, contextlib.suppress(OSError, ValueError):
         for line in requests:
@@ -53,9 +48,8 @@ def _serve(control: socket.socket) -> tuple[list[str], dict[str, str], str] | No
             with warnings.catch_warnings():
                 # Python warns about idle threads of numpy's and pyarrow's libraries, which handle forks themselves.
                 warnings.simplefilter("ignore", DeprecationWarning)
-                pid = os.fork()
+                pid = fork()
             if pid == 0:
-                _leave_server(server)
                 return argv, environment, folder
             control.sendall(b"%d\n" % pid)
     return None
@@ -63,20 +57,10 @@ def _serve(control: socket.socket) -> tuple[list[str], dict[str, str], str] | No
 
 def _end() -> NoReturn:
     for kernel in psutil.Process().children():
-        # Kill a kernel together with its child processes. It may have ended already, or have no group yet.
-        for kill in (os.killpg, os.kill):
-            with contextlib.suppress(OSError):
-                kill(kernel.pid, signal.SIGKILL)
+        kill_group(kernel.pid)
+        with contextlib.suppress(psutil.NoSuchProcess):
+            kernel.kill()
     os._exit(0)
-
-
-def _leave_server(server: int) -> None:
-    """Put the forked process into a session that ends with the server."""
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    os.setsid()
-    ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
-    if os.getppid() != server:
-        os._exit(1)
 
 
 def _run_kernel(argv: list[str], environment: dict[str, str], folder: str) -> None:

@@ -7,7 +7,6 @@ process is lost, kernels are started in Jupyter's own way. A kernel ends with it
 import contextlib
 import json
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -21,6 +20,7 @@ from jupyter_client.manager import AsyncKernelManager
 from jupyter_client.provisioning import LocalProvisioner
 
 from workbench.core.errors import NotebookError
+from workbench.core.operating_system import CAN_FORK, kill_group
 
 # Starts the server without the working directory in the path, whose modules must not be imported in place of others.
 _START = (
@@ -66,7 +66,8 @@ class ForkedProcess:
             self._process.send_signal(number)
 
     def kill(self) -> None:
-        self.send_signal(signal.SIGKILL)
+        with contextlib.suppress(psutil.NoSuchProcess):
+            self._process.kill()
 
 
 class ForkServer:
@@ -100,7 +101,7 @@ class ForkServer:
 class Kernels(contextlib.AbstractContextManager["Kernels"]):
     """The kernels of a run, started from several threads and ended on exit. They import `modules`; `say` reports when forking stops."""
 
-    def __init__(self, modules: Sequence[str], say: Callable[[str], None], fork: bool = sys.platform == "linux") -> None:
+    def __init__(self, modules: Sequence[str], say: Callable[[str], None], fork: bool = CAN_FORK) -> None:
         self._modules, self._say, self._can_fork = modules, say, fork
         self._lock = threading.RLock()
         self._server: ForkServer | None = None
@@ -175,9 +176,7 @@ def _ended() -> NotebookError:
 
 def _kill(process: Any) -> None:
     if process.poll() is None:
-        # The group includes the kernel's child processes. Windows has no groups, and a new kernel has none yet.
-        with contextlib.suppress(OSError, AttributeError):
-            os.killpg(process.pid, signal.SIGKILL)
+        kill_group(process.pid)
         with contextlib.suppress(OSError):
             process.kill()
 

@@ -12,12 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import nbformat
 import psutil
-from jupyter_core.utils import ensure_event_loop
 
 import workbench
 from workbench.core.environment import usable_cores
@@ -25,12 +24,13 @@ from workbench.core.errors import InputError, NotebookError, WorkbenchError
 from workbench.core.fingerprint import code_digest, file_digest, fingerprint
 from workbench.core.storage.result_store import ResultWriter, Store
 from workbench.report.analysis.judges import has_judges
-from workbench.report.render.html import write_page
 from workbench.report.render.notebook import MIME
 from workbench.report.results.history import history_path, scores_path
 from workbench.report.results.run_tables import RunTables
-from workbench.report.trends import load_history
-from workbench.runner.notebook_runner.kernels import Kernels
+
+# Jupyter, papermill and the renderer of pages take a second to import, and a sweep whose notebooks are all stored needs none of them.
+if TYPE_CHECKING:
+    from workbench.runner.notebook_runner.kernels import Kernels
 
 _KIND = "notebooks"
 _CELL_SECONDS = 900
@@ -47,7 +47,7 @@ def notebook_path(name: str) -> Path:
 
 
 def run_notebook(
-    store: Store, source: Path, parameters: Mapping[str, Any], shown: Any, target: Path, kernels: Kernels | None = None
+    store: Store, source: Path, parameters: Mapping[str, Any], shown: Any, target: Path, kernels: "Kernels | None" = None
 ) -> bool:
     """Execute a notebook, or take it from the store, and write it to `target`. Returns True if it was executed now.
 
@@ -57,11 +57,11 @@ def run_notebook(
     Raises InputError for a parameter that the notebook does not declare, and NotebookError, with the failed notebook saved beside the
     target, if it does not run to the end.
     """
-    _check_declared(source, parameters)
-    run_id = fingerprint(file_digest(source), dict(parameters), shown, code_digest())
+    run_id = _run_id(source, parameters, shown)
     failed = target.with_suffix(".failed.ipynb")
 
     def compute(writer: ResultWriter) -> None:
+        _check_declared(source, parameters)
         executed = writer.folder / "notebook.ipynb"
         injected = dict(parameters) | {"run_id": run_id}
         forked = kernels is not None and not kernels.lost()
@@ -80,8 +80,14 @@ def run_notebook(
     return entry.computed
 
 
+def _run_id(source: Path, parameters: Mapping[str, Any], shown: Any) -> str:
+    return fingerprint(file_digest(source), dict(parameters), shown, code_digest())
+
+
 def imported_modules(source: Path) -> list[str]:
     """Return the modules that a notebook's cells import."""
+    import nbformat
+
     cells = [cell.source for cell in nbformat.read(source, as_version=4).cells if cell.cell_type == "code"]
     nodes = [node for cell in cells for node in ast.parse(cell).body]
     plain = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
@@ -97,7 +103,7 @@ def _check_declared(source: Path, parameters: Mapping[str, Any]) -> None:
         raise InputError(f"the notebook {source} declares no parameter {', '.join(unknown) or 'run_id'}", f"it has {', '.join(declared)}")
 
 
-def _execute(source: Path, executed: Path, parameters: dict[str, Any], failed: Path, kernels: Kernels | None) -> Any:
+def _execute(source: Path, executed: Path, parameters: dict[str, Any], failed: Path, kernels: "Kernels | None") -> Any:
     import papermill
     from traitlets.config import Config
 
@@ -144,6 +150,8 @@ def _template(path: Path) -> str:
 
 def _record(executed: Path, run_id: str, name: str, source: Path) -> Any:
     """Return the values that the last cell recorded under the run's id. Raises NotebookError if the notebook did not reach it."""
+    import nbformat
+
     try:
         cells = nbformat.read(executed, as_version=4).cells
     except (OSError, nbformat.reader.NotJSONError) as error:
@@ -177,9 +185,14 @@ class NotebookJob:
 def run_notebooks(run: RunTables, folder: Path, store: Store, say: Callable[[str], None]) -> dict[str, str]:
     """Execute a run's notebooks into <folder>/notebooks/ and return one-line errors by name for those that failed."""
     target, jobs = folder / "notebooks", notebook_jobs(run)
-    modules = {module for source in {job.source for job in jobs} for module in imported_modules(source)}
-    with Kernels([*sorted(modules), *USED], say) as kernels:
-        errors = execute(target, store, jobs, kernels, at_once(), say)
+    if all(store.has(_KIND, _run_id(job.source, job.parameters, job.shown)) for job in jobs):
+        errors = _reported(jobs, [partial(_run, store, job, target, None) for job in jobs], say)
+    else:
+        from workbench.runner.notebook_runner.kernels import Kernels
+
+        modules = {module for source in {job.source for job in jobs} for module in imported_modules(source)}
+        with Kernels([*sorted(modules), *USED], say) as kernels:
+            errors = execute(target, store, jobs, kernels, at_once(), say)
     for stale in set(target.glob("*.ipynb")) - {target / f"{job.name}.ipynb" for job in jobs} - set(target.glob("*.failed.ipynb")):
         stale.unlink()
     return errors
@@ -205,39 +218,52 @@ def at_once() -> int:
 
 
 def execute(
-    folder: Path, store: Store, jobs: Sequence[NotebookJob], kernels: Kernels, workers: int, say: Callable[[str], None]
+    folder: Path, store: Store, jobs: Sequence[NotebookJob], kernels: "Kernels", workers: int, say: Callable[[str], None]
 ) -> dict[str, str]:
     """Execute notebooks into a folder on several threads, report them in order, and return the one-line errors of failed ones by name."""
+    from jupyter_core.utils import ensure_event_loop
     from papermill.iorw import local_file_io_cwd
 
     def run(job: NotebookJob) -> bool:
         # Jupyter creates an event loop for each thread and leaves it open.
         with closing(ensure_event_loop()):
-            return run_notebook(store, job.source, job.parameters, job.shown, folder / f"{job.name}.ipynb", kernels)
+            return _run(store, job, folder, kernels)
 
-    errors: dict[str, str] = {}
     # papermill changes the working directory while it writes, for all threads. Runs side by side leave it at that of the run before
     # them, in which relative paths name nothing: one outer run sets it for all.
     with local_file_io_cwd(), ThreadPoolExecutor(workers) as pool:
         futures = [pool.submit(run, job) for job in jobs]
         try:
-            for number, (job, future) in enumerate(zip(jobs, futures, strict=True), 1):
-                try:
-                    outcome = "executed" if future.result() else "from the store"
-                except WorkbenchError as error:
-                    errors[job.name] = "; ".join(error.lines)
-                    outcome = f"FAILED, {errors[job.name]}"
-                say(f"notebook {number}/{len(jobs)} {job.name}: {outcome}")
+            return _reported(jobs, [future.result for future in futures], say)
         except BaseException:
             # After Ctrl-C or an unexpected error, start no further notebook and end the running kernels.
             pool.shutdown(wait=False, cancel_futures=True)
             kernels.close()
             raise
+
+
+def _run(store: Store, job: NotebookJob, folder: Path, kernels: "Kernels | None") -> bool:
+    return run_notebook(store, job.source, job.parameters, job.shown, folder / f"{job.name}.ipynb", kernels)
+
+
+def _reported(jobs: Sequence[NotebookJob], runs: Sequence[Callable[[], bool]], say: Callable[[str], None]) -> dict[str, str]:
+    """Report the runs of notebooks in order, and return the one-line errors of failed ones by name. A run returns True if it was executed now."""
+    errors: dict[str, str] = {}
+    for number, (job, run) in enumerate(zip(jobs, runs, strict=True), 1):
+        try:
+            outcome = "executed" if run() else "from the store"
+        except WorkbenchError as error:
+            errors[job.name] = "; ".join(error.lines)
+            outcome = f"FAILED, {errors[job.name]}"
+        say(f"notebook {number}/{len(jobs)} {job.name}: {outcome}")
     return errors
 
 
 def write_trends(outputs: Path, experiment: str, store: Store) -> Path:
     """Run the trends notebook on the history into `<outputs>/<experiment>/trends.ipynb`, write `trends.html` and return its path."""
+    from workbench.report.render.html import write_page
+    from workbench.report.trends import load_history
+
     view, folder = load_history(outputs, experiment), outputs / experiment
     parameters = {"outputs": "..", "experiment": experiment}
     shown = [file_digest(path) for path in (history_path(outputs), scores_path(outputs)) if path.is_file()]

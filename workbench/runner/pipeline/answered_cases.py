@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from workbench.components.context.planting import outcome_of
-from workbench.components.embedding.embed import embed
+from workbench.components.embedding.embed import read_texts
 from workbench.components.embedding.sentence_transformers import SentenceTransformerEmbedder
 from workbench.components.judging.base import TASKS, Judgement, Task
 from workbench.components.judging.self_test import Trust
@@ -40,14 +40,21 @@ def passages_of(entry: StoredResult) -> dict[int, tuple[Passage, ...]]:
     return {query: tuple(passages) for query, passages in found.items()}
 
 
-def answer_rows(entry: StoredResult, of_model: Iterable[StoredResult]) -> pd.DataFrame:
-    """Return the table of a variant's answers without those that are reasoning, as the model's answers in all variants show.
+@memoised(2)
+def any_unopened(_: RunContext, configuration: Configuration, entries: tuple[StoredResult, ...]) -> bool:
+    """Return True if any reply of a model is the end of a reasoning whose beginning is missing. Copied sentences are none."""
+    copied = configuration.answering is not None and configuration.answering.verbatim
+    return not copied and any(each.table("answers")["unopened"].any() for each in entries)
+
+
+def answer_rows(entry: StoredResult, unopened: bool) -> pd.DataFrame:
+    """Return the table of a variant's answers without those that are reasoning. `unopened`: see `any_unopened`, for all variants.
 
     A template that writes the beginning of the reasoning into the prompt leaves only its end in a reply. A reply that was cut before the end has no
     mark at all, and only the other replies of the model show that it is no answer.
     """
     rows = entry.table("answers")
-    if not any(each.table("answers")["unopened"].any() for each in of_model):
+    if not unopened:
         return rows
     cut = rows["truncated"].eq(True).fillna(False).astype(bool) & ~rows["reasoned"] & (rows["error"] == "")
     empty = {"text": "", "citations": "[]", "refused": False, "error": CUT_REASONING.reason}
@@ -68,7 +75,7 @@ def outcomes_of(contexts: StoredResult, rows: pd.DataFrame) -> dict[int, str]:
 
 def given_answers(entry: StoredResult) -> dict[int, str]:
     """Return the text of each answer by question, without refusals and failed answers."""
-    rows = answer_rows(entry, [entry])
+    rows = answer_rows(entry, bool(entry.table("answers")["unopened"].any()))
     given = rows[(rows["error"] == "") & ~rows["refused"] & rows["text"].str.strip().astype(bool)]
     return dict(zip(given["query"].tolist(), given["text"].tolist(), strict=True))
 
@@ -95,8 +102,8 @@ def answered_case(results: StageResults, variant: Variant, ranking: Retrieved | 
     """Return the case of a variant: its contexts, and its answers and judgements if their entries are given."""
     run, contexts, answers, judgements = results.run, results.contexts_of(variant), None, None
     if "answers" in results.entries:
-        given, of_model = results.of("answers", variant), tuple(results.parts("answers"))
-        answers = _answers(run, results.configuration, contexts, given, of_model)
+        unopened = any_unopened(run, results.configuration, tuple(results.parts("answers")))
+        answers = _answers(run, results.configuration, contexts, results.of("answers", variant), unopened)
     if "judge_tests" in results.entries:
         judgements = _judgements(run, results.of("judge_tests", Variant(), SUPPORT), *_judged_results(results, variant))
     answered = VariantParts(variant, _contexts(run, contexts), answers, judgements)
@@ -132,10 +139,8 @@ def _contexts(run: RunContext, entry: StoredResult) -> Contexts:
 
 
 @memoised(_VARIANTS)
-def _answers(
-    run: RunContext, configuration: Configuration, contexts: StoredResult, answers: StoredResult, of_model: tuple[StoredResult, ...]
-) -> Answers:
-    rows, queries = answer_rows(answers, of_model), range(run.labels.queries)
+def _answers(run: RunContext, configuration: Configuration, contexts: StoredResult, answers: StoredResult, unopened: bool) -> Answers:
+    rows, queries = answer_rows(answers, unopened), range(run.labels.queries)
     outcomes = outcomes_of(contexts, rows)
     rows = rows.set_index("query").reindex(queries)
     return Answers(
@@ -155,7 +160,8 @@ def _answers(
 
 def _embedded(cache: VectorCache, texts: Sequence[str]) -> NDArray[np.float32]:
     """Return unit vectors of texts by all-MiniLM-L6-v2, whichever embedder the configuration searches with."""
-    vectors = embed(texts, SentenceTransformerEmbedder(), "document", cache, "answers").vectors
+    read = read_texts(texts, SentenceTransformerEmbedder(), "document", cache)
+    vectors = np.stack([read[text].vector for text in texts])
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.asarray(vectors / np.where(norms > 0, norms, 1), dtype=np.float32)
 

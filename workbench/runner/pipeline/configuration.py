@@ -253,5 +253,11 @@ class TargetConfiguration:
 Configuration = PipelineConfiguration | TargetConfiguration
 
 
+def recorded_settings(configuration: Configuration) -> dict[str, Any]:
+    """Return the settings of each stage as a run records them: None for an embedding that is not used, and for the stages of a target."""
+    settings = {stage: component.recorded_settings() for stage, component in configuration.components.items()}
+    return dict.fromkeys(("chunking", "embedding", "retrieval")) | settings
+
+
 def _delivery(cut: TokenCut | Metric | None, k: int) -> Cut:
     return Cut(tokens=cut.tokens) if cut and cut.tokens is not None else Cut(k=k)

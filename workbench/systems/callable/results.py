@@ -1,4 +1,4 @@
-"""How a Python object is called, and what its results mean: functions, and retrievers, chains or query engines of LangChain and LlamaIndex."""
+"""How a Python object is called, and what its results mean: functions, and objects of LangChain, LlamaIndex and Haystack."""
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Set
@@ -8,8 +8,10 @@ from typing import Any, Literal
 
 from workbench.core.errors import InputError
 from workbench.core.records import Answer, TargetHit
+from workbench.core.schemas import pandas_frame
 from workbench.llm.replies.rejections import DECLARING, error_in_text, error_text, reported_error
 from workbench.systems.base import TargetError
+from workbench.systems.callable.haystack import haystack_function, haystack_roles
 from workbench.systems.contents import (
     ANSWERS,
     BESIDE,
@@ -137,6 +139,8 @@ def is_factory(value: object) -> bool:
 
 def interface_of(label: str, value: object, role: Role) -> CallableInterface:
     """Return how an object or a class serves a role. Raises InputError if it does not."""
+    if (function := haystack_function(label, value, role)) is not None:
+        return CallableInterface(f"{label}.run", function)
     if not inspect.isroutine(value):
         for name in _METHODS[role]:
             method = getattr(value, name, None)
@@ -155,6 +159,8 @@ def interface_of(label: str, value: object, role: Role) -> CallableInterface:
 
 def methods_of(value: object) -> set[str]:
     """Return the recognized methods that an object has."""
+    if roles := haystack_roles(value):
+        return roles
     names = {name for names in _METHODS.values() for name in names}
     return {name for name in names if callable(method := getattr(value, name, None)) and not takes_query_bundle(method)}
 
@@ -210,8 +216,8 @@ def hits_of(value: object, strings: Strings, most: int | None = None) -> tuple[T
             if not found:
                 raise_reported(value)
             return hits_of(found, "texts" if name in PASSAGES else strings, most)
-    if hasattr(value, "columns") and hasattr(value, "to_dict"):  # pandas
-        table: Any = value
+    table = pandas_frame(value)
+    if hasattr(table, "columns") and hasattr(table, "to_dict"):
         value = (table if most is None else table.head(most)).to_dict("records")
     # A pydantic model is iterable too: over its fields.
     if not isinstance(value, Iterable) or isinstance(value, str | bytes | Mapping | Set) or hasattr(value, "model_fields"):

@@ -231,8 +231,8 @@ class CallableTarget(PythonCallsTarget):
     """Functions or objects that are named as `package.module:name`, such as the search and the answer of a RAG application.
 
     A name is that of a function, which gets the question, and the number of hits as `k` if it has this parameter; of an object with methods
-    such as `search` and `answer`; of a retriever, vector store or runnable of LangChain, or of a retriever or query engine of LlamaIndex; or of a
-    class or a function without parameters that makes one of these. The module may be in the working directory. Requests are made again if
+    such as `search` and `answer`; of a retriever, vector store or runnable of LangChain, of a retriever or query engine of LlamaIndex, or of a
+    component or pipeline of Haystack; or of a class or a function without parameters that makes one of these. The module may be in the working directory. Requests are made again if
     the source of the module changes, but not if only a module that it imports changes: change `revision` then. An experiment with a function is
     a program: it runs with `--allow-code` only.
     """

@@ -4,10 +4,8 @@ import asyncio
 import contextvars
 import logging
 import os
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, TextIO, cast
 
@@ -22,13 +20,13 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from pydantic import JsonValue
 
 from workbench.core.errors import error_line
+from workbench.core.operating_system import grouped
 from workbench.core.text.formatting import plural
 from workbench.core.text.printable import printable
 from workbench.llm.models.http import LARGEST_HITS, ConnectError, HttpRoute, Response, Timeout, asynchronous_client, redirection
 from workbench.systems.base import TargetDownError, TargetError
 from workbench.systems.mcp.settings import McpSettings
 
-_RUNNER = str(Path(__file__).with_name("process_group.py"))
 _PATIENCE = 30
 _TAIL = 4_000
 _LINE = 200
@@ -44,7 +42,7 @@ class ServerLink:
         self._target, self._sampling = target, sampling
         self._secrets = target.secrets()
         # The process writes into the file itself, so it needs a real one.
-        self._stderr = cast(TextIO, TemporaryFile("w+", encoding="utf-8", errors="replace"))  # noqa: SIM115  # closed by close()
+        self._stderr = cast(TextIO, TemporaryFile("w+", encoding="utf-8", errors="replace", newline=""))  # noqa: SIM115  # closed by close()
         self._status: int | None = None
 
     def client(self, mode: str, ended: asyncio.Event) -> Client:
@@ -72,10 +70,8 @@ class ServerLink:
     def _process(self) -> Transport:
         # The package adds PATH, HOME, LOGNAME, SHELL, TERM and USER, and nothing else.
         environment = {name: os.environ[name] for name in self._target.env}
-        program = [self._target.program, *self._target.args]
-        parameters = StdioServerParameters(
-            command=sys.executable, args=["-I", "-S", _RUNNER, *program], env=environment, encoding_error_handler="replace"
-        )
+        program, *arguments = grouped([self._target.program, *self._target.args])
+        parameters = StdioServerParameters(command=program, args=arguments, env=environment, encoding_error_handler="replace")
         return stdio_client(parameters, errlog=self._stderr)
 
     @asynccontextmanager

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import Field, JsonValue, field_validator, model_validator
+from pydantic import AfterValidator, Field, JsonValue, field_validator, model_validator
 
 from workbench.core.component import Component
 from workbench.core.environment import advice, expand, installed_version
@@ -155,7 +155,15 @@ class LocalSampling(GgufChatModel, SamplingModel):
 _PACKAGE = "mcp"
 _OLDEST = (2, 3)
 _VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]*$"
-Variable = Annotated[str, Field(pattern=_VARIABLE)]
+
+
+def _variable(name: str) -> str:
+    if not re.fullmatch(_VARIABLE, name):
+        raise ValueError("not the name of an environment variable, such as MY_KEY")
+    return name
+
+
+Variable = Annotated[str, AfterValidator(_variable), Field(json_schema_extra={"pattern": _VARIABLE})]
 
 
 class McpSettings(TemplateTarget, ABC):

@@ -1,9 +1,16 @@
-"""Recorded replies by their questions, and the exports of other tools that they are read from."""
+"""Recorded replies by their questions, and the exports of other tools that they are read from.
 
+Logs of Inspect are as inspect-ai 0.3.285 writes them: `.eval`, a zip with one JSON file for each sample, and `.json`.
+"""
+
+import io
 import re
+import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -12,6 +19,7 @@ from workbench.core.records import Answer, TargetHit
 from workbench.core.text.display import excerpt
 from workbench.core.text.formatting import listed
 from workbench.data.draft import DatasetDraft, Rows
+from workbench.data.lines import objects, parse_json, reason
 from workbench.llm.replies.rejections import error_in_text, error_text, reported_error
 from workbench.systems.base import TargetError
 from workbench.systems.contents import FINISHES, check_answer
@@ -290,12 +298,13 @@ def _promptfoo(rows: Rows) -> Iterator[ExportedRow]:
         output = response.get("output")
         places = (output if isinstance(output, Mapping) else None, response.get("metadata"), variables)
         # A reply that is an object has its sources inside; a text has none.
-        documents = next((place for place in places if isinstance(place, Mapping) and _has_documents(place)), None)
+        documents = next((place for place in places if isinstance(place, Mapping) and has_documents(place)), None)
         error = response.get("error") or (row.get("error") if output is None else None)
         yield ExportedRow(row, where, variables, output, documents, variables.get("query_id"), error)
 
 
-def _has_documents(place: Mapping[str, Any]) -> bool:
+def has_documents(place: Mapping[str, Any]) -> bool:
+    """Return True if a mapping has documents under a usual name, also ones that cannot be read."""
     try:
         return documents_of(place) is not None
     except ValueError:
@@ -342,3 +351,83 @@ def _deepeval(rows: Rows) -> Iterator[ExportedRow]:
 
 
 DEEPEVAL = ExportFormat("deepeval", lambda row: "input" in row and any(key in row for key in (*_OUTPUTS, *_CONTEXTS)), "input", _deepeval)
+
+
+LOG_SUFFIX = ".eval"
+# The number of Zstandard in the list of zip's compression methods. zipfile reads it from Python 3.14.
+_ZSTANDARD = 93
+# The length of the header before a file in a zip, and where it has the lengths of the name and of the extra field.
+_HEADER, _LENGTHS = 30, (26, 28)
+# Large fields of a sample that have no question, answer or documents.
+_UNUSED = ("events", "events_data", "attachments")
+
+
+def log_samples(file: Path, draft: DatasetDraft) -> Rows:
+    """Return the samples of a `.eval` log with their places. One that cannot be read is a fault."""
+    raw = draft.read_bytes(file)
+    if str(file) in draft.faulty:
+        return []
+    try:
+        with zipfile.ZipFile(io.BytesIO(raw)) as log:
+            members = [member for member in log.infolist() if member.filename.startswith("samples/")]
+            if fault := draft.files.too_large(sum(member.file_size for member in members)):
+                draft.fault(str(file), f"unpacked {fault}")
+                return []
+            if not members:
+                draft.fault(str(file), "is a log of Inspect without samples; run the evaluation again")
+            texts = [(_unpacked(raw, log, member), f"{file} {member.filename}") for member in members]
+    except (zipfile.BadZipFile, zlib.error, OSError, ValueError, NotImplementedError) as error:
+        draft.fault(str(file), f"is not a log of Inspect ({error}); write it again, or give its JSON")
+        return []
+    return objects(_parsed(texts, draft), draft)
+
+
+def _unpacked(raw: bytes, log: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
+    """Return the content of a file. Raises ValueError or OSError if it is damaged."""
+    if member.compress_type != _ZSTANDARD:
+        return log.read(member)
+    from pyarrow import BufferReader, CompressedInputStream  # heavy
+
+    name, extra = (int.from_bytes(raw[member.header_offset + place :][:2], "little") for place in _LENGTHS)
+    start = member.header_offset + _HEADER + name + extra
+    # One byte more than promised shows that the promise is wrong.
+    with CompressedInputStream(BufferReader(raw[start : start + member.compress_size]), "zstd") as stream:
+        content = bytes(stream.read(member.file_size + 1))
+    if len(content) != member.file_size or zlib.crc32(content) != member.CRC:
+        raise ValueError(f"{member.filename} is damaged")
+    return content
+
+
+def _parsed(texts: list[tuple[bytes, str]], draft: DatasetDraft) -> Iterator[tuple[Any, str]]:
+    for text, where in texts:
+        try:
+            yield parse_json(text.decode()), where
+        except ValueError as error:
+            draft.fault(where, f"is not JSON ({reason(error)})")
+
+
+def _inspect(rows: Rows) -> Iterator[ExportedRow]:
+    """Read samples: the input, the completion of the output, and documents under a usual name in the metadata or the store.
+
+    The id of a sample is that of the question if it is a text, since Inspect numbers samples without ids. Scores are not read.
+    """
+    for row, where in rows:
+        output, metadata = _mapping(row.get("output")), _mapping(row.get("metadata"))
+        # A model of a store writes its name before that of the field.
+        store = {key.rpartition(":")[2]: value for key, value in _mapping(row.get("store")).items()}
+        choices = output.get("choices")
+        choice = _mapping(choices[0] if isinstance(choices, list) and choices else None)
+        answer = {"answer": output.get("completion"), "stop_reason": choice.get("stop_reason")} if choice else None
+        named, sample = metadata.get("query_id"), row.get("id")
+        query_id = sample if named is None and isinstance(sample, str) else named
+        documents = next((place for place in (metadata, store) if has_documents(place)), None)
+        error = _mapping(row.get("error")).get("message") or output.get("error")
+        kept = {key: value for key, value in row.items() if key not in _UNUSED}
+        yield ExportedRow(kept, where, row.get("input"), answer, documents, query_id, error)
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+INSPECT = ExportFormat("inspect", lambda row: {"epoch", "input", "target"} <= row.keys(), "input", _inspect, "epoch")

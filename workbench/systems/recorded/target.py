@@ -26,6 +26,8 @@ from workbench.data.lines import json_lines, objects, parse_json, read_text, rea
 from workbench.systems.base import System, Target, TargetDownError, TargetError, TargetResources
 from workbench.systems.recorded.exports import (
     DEEPEVAL,
+    INSPECT,
+    LOG_SUFFIX,
     PROMPTFOO,
     RAGAS,
     ExportFormat,
@@ -35,6 +37,7 @@ from workbench.systems.recorded.exports import (
     RecordedResponses,
     chosen_rows,
     exported_results,
+    log_samples,
 )
 from workbench.systems.recorded.traces.otlp import BINARY, protobuf_json
 from workbench.systems.recorded.traces.tool_exports import export_of
@@ -117,16 +120,17 @@ _HITS_CHECK = (
 _CHECKS: Checks = {**CHECKS, "hits": _HITS_CHECK, "sources": _HITS_CHECK}
 
 
+OwnFormat = Literal["auto", "jsonl", "parquet", "trec"]
 RecordedFormat = Literal[
-    "auto", "jsonl", "parquet", "trec", "ragas", "deepeval", "promptfoo", "langfuse", "langsmith", "mlflow", "otlp", "phoenix"
+    OwnFormat, "ragas", "deepeval", "promptfoo", "inspect", "langfuse", "langsmith", "mlflow", "opik", "otlp", "phoenix", "trulens"
 ]
 # In the order in which they are recognized.
-_EXPORTS: Mapping[str, ExportFormat] = {export.name: export for export in (RAGAS, PROMPTFOO, DEEPEVAL, *TRACE_FORMATS)}
+_EXPORTS: Mapping[str, ExportFormat] = {export.name: export for export in (RAGAS, PROMPTFOO, DEEPEVAL, INSPECT, *TRACE_FORMATS)}
 _TABLES = (".csv", ".parquet")
 # A file of rows. Any other is a TREC run, whose names have many endings.
-_ROWS = (*_TABLES, ".json", ".jsonl", ".ndjson", *BINARY)
+_ROWS = (*_TABLES, ".json", ".jsonl", ".ndjson", LOG_SUFFIX, *BINARY)
 # The keys under which a JSON file has its list of results.
-_LISTS = ("results", "testRunData", "testCases", "test_cases", "runs", "examples", "spans", "samples", "data")
+_LISTS = ("samples", "results", "testRunData", "testCases", "test_cases", "runs", "examples", "spans", "items", "data")
 # Empty cells are left out of rows, so that one row does not have all keys.
 _SAMPLE = 100
 _OWN = "jsonl"
@@ -174,6 +178,8 @@ def _rows(file: Path, draft: DatasetDraft) -> Numbered:
     suffix = file.suffix.lower()
     if suffix in _TABLES:
         return list(read_rows(file, draft)[1])
+    if suffix == LOG_SUFFIX:
+        return list(log_samples(file, draft))
     if suffix in BINARY:
         try:
             return [(protobuf_json(draft.read_bytes(file), "traces"), str(file))]
@@ -197,10 +203,13 @@ def _json_rows(file: Path, draft: DatasetDraft) -> Rows:
         return []
     while (
         isinstance(value, dict)
-        and not export_of(value)
+        and not (export_of(value) or "columns" in value)
         and (inner := next((key for key in _LISTS if isinstance(value.get(key), dict | list)), None))
     ):
         value = value[inner]
+    if isinstance(value, dict) and isinstance(columns := value.get("columns"), list) and isinstance(cells := value.get("data"), list):
+        # A table as MLflow logs it, and pandas with orient="split".
+        value = [dict(zip(columns, row, strict=False)) if isinstance(row, list) else row for row in cells]
     return objects(((item, f"{file} result {place}") for place, item in enumerate(value if isinstance(value, list) else [value], 1)), draft)
 
 
@@ -228,7 +237,7 @@ class RecordedTarget(Target):
     ids), `answer`, and `sources` in the form of hits (by default the hits). `condition`, `refused` and `confidence` are as in recorded answers;
     only answers under `retrieved` are read. TREC runs have hits alone: a question without a line was asked and nothing was found, and the line
     `q7 Q0 not-scored 1 0 tag` says that it was not asked. In rows, `hits: []` says that nothing was found. The exports of Ragas, DeepEval and promptfoo are
-    read as they are, and so are traces: OTLP files and exports of Langfuse, LangSmith, MLflow and Phoenix.
+    read as they are, and so are logs of Inspect and traces: OTLP files and exports of Langfuse, LangSmith, MLflow, Opik, Phoenix and TruLens.
 
     The settings do not say whether the file has hits or answers, so `roles` and `gives_text` read it. They raise InputError if it
     cannot be read.

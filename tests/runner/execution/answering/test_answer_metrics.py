@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from workbench.core.errors import InputError
 from workbench.report.results.run_tables import RunTables
 from workbench.report.topics.answers.costs import repeats_of
-from workbench.report.topics.answers.refusals import risk_of
 
 from .conftest import RECORDED, Recorded
 
@@ -90,23 +88,6 @@ def test_a_missing_answer_is_unscored_and_counted(recorded: Recorded, confident_
     assert rows["reason"].tolist() == ["no recorded answer"] * 4
     (row,) = means[(means["slice"] == "all") & (means["metric"] == "token_f1") & (means["condition"] == "gold")].to_dict("records")
     assert (row["unscored"], row["n"]) == (1, len(recorded.query_ids) - 1)
-
-
-def test_a_confidence_that_knows_has_no_risk_until_its_right_answers_are_given(confident_run: RunTables) -> None:
-    curve = risk_of(confident_run, confident_run.names[0], METRIC)
-    assert curve is not None
-    assert curve.threshold.tolist() == [0.9, 0.2]
-    assert curve.risk[0] == 0
-    # 44 questions were answered: 22 right, 11 wrong, 11 refused.
-    assert curve.coverage.tolist() == pytest.approx([1 / 2, 3 / 4])
-    assert curve.risk[1] == pytest.approx(1 / 3)
-    assert curve.area == pytest.approx(curve.best_area)
-
-
-def test_without_a_confidence_there_is_no_curve(handbook_run: RunTables) -> None:
-    assert risk_of(handbook_run, handbook_run.names[0], METRIC) is None
-    with pytest.raises(InputError, match="is no share of right answers"):
-        risk_of(handbook_run, handbook_run.names[0], "over_refusal_rate")
 
 
 def test_equal_repeats_have_no_variance_between_them(handbook_run: RunTables, confident_run: RunTables) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.asked_sweeps import AskedSweep, write_questions
+from tests.asked_sweeps import NAMED, AskedSweep, write_questions
 from tests.loopback import closed_port
 from workbench.core.errors import InputError, ModelError
 from workbench.llm.models.tokenizers import BUDGET_VOCABULARY, count
@@ -70,7 +70,7 @@ def test_a_pilot_asks_twenty_questions_whose_answers_the_sweep_reuses(asked_swee
     provider.reply_to = counted
     (line,) = piloted(asked_sweep, conditions=["gold", "retrieved"], answering=PRICES)
     assert len(provider.asked) == 20
-    assert line.startswith("fixed-32-0: estimated from 20 answers for all 24: ")
+    assert line.startswith(f"{NAMED}: estimated from 20 answers for all 24: ")
     run = asked_sweep.tables(conditions=["gold", "retrieved"], answering=PRICES)
     assert len(provider.asked) == 24
     # The estimate of what the sweep then counted contains it.
@@ -81,11 +81,11 @@ def test_a_pilot_asks_twenty_questions_whose_answers_the_sweep_reuses(asked_swee
 def test_a_pilot_of_fewer_questions_asks_all_of_them(asked_sweep: AskedSweep) -> None:
     data = write_questions(asked_sweep.folder / "few", 3)
     (line,) = piloted(asked_sweep, data=data)
-    assert line.startswith("fixed-32-0: estimated from 3 answers for all 3: 30 [30, 30] tokens of prompts, 3 [3, 3] of answers; ")
+    assert line.startswith(f"{NAMED}: estimated from 3 answers for all 3: 30 [30, 30] tokens of prompts, 3 [3, 3] of answers; ")
     assert len(asked_sweep.provider.asked) == 3
     one = write_questions(asked_sweep.folder / "one", 1)
     (line,) = piloted(asked_sweep, data=one)
-    assert line.startswith("fixed-32-0: estimated from 1 answer for all 1: 10 [10, 10] tokens of prompts")
+    assert line.startswith(f"{NAMED}: estimated from 1 answer for all 1: 10 [10, 10] tokens of prompts")
 
 
 def test_a_pilot_of_stored_answers_makes_no_call(asked_sweep: AskedSweep) -> None:
@@ -117,7 +117,7 @@ def test_a_model_without_prices_has_a_bound_without_money(asked_sweep: AskedSwee
 
 def test_a_pilot_without_any_answer_says_why(asked_sweep: AskedSweep) -> None:
     (line,) = piloted(asked_sweep, answering={"base_url": f"http://127.0.0.1:{closed_port()}/v1"})
-    assert line.startswith("fixed-32-0: none of 12 calls succeeded (answering 'openai': words at http://127.0.0.1:")
+    assert line.startswith(f"{NAMED}: none of 12 calls succeeded (answering 'openai': words at http://127.0.0.1:")
     asked_sweep.provider.faults, asked_sweep.provider.lasting = [{"status": 401, "message": "no"}], True
     with pytest.raises(ModelError, match="refused the key"):
         piloted(asked_sweep, answering={"concurrency": 1})

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from tests.asked_sweeps import AskedSweep, question, write_questions
+from tests.asked_sweeps import NAMED, AskedSweep, question, write_questions
 from tests.loopback import closed_port
 from workbench.core.storage.sqlite_cache import digest_of
 from workbench.report.results.run_tables import RunTables
@@ -67,7 +67,7 @@ def test_a_server_whose_model_changes_under_its_name_between_two_runs_is_named(a
     new = {"model": "words-2", "choices": [{"message": {"content": "yes"}, "finish_reason": "stop"}]}
     provider.faults_of = {question(number): {"raw": json.dumps(new).encode()} for number in range(3)}
     (line,) = mixed_models(asked_sweep.tables())
-    assert line.startswith("the answers of fixed-32-0 are of 2 models: words (9) and words-2 (3); if its server has changed the model")
+    assert line.startswith(f"the answers of {NAMED} are of 2 models: words (9) and words-2 (3); if its server has changed the model")
 
 
 def test_rows_of_the_cache_in_another_form_are_one_line_and_kept(asked_sweep: AskedSweep) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.asked_sweeps import AskedSweep, question, write_questions
+from tests.asked_sweeps import NAMED, AskedSweep, question, write_questions
 from tests.canary import CANARY, contains_canary, contents
 from tests.judged_sweeps import JudgedSweep
 from workbench.components.context.planting import canary_of
@@ -79,7 +79,7 @@ def test_a_refused_key_is_one_line_of_the_failed_configuration_and_ends_its_call
     )
     assert len(provider.asked) <= 2
     assert CANARY not in outcome.tracebacks[name]
-    with pytest.raises(RunError, match="every configuration failed; the first, fixed-32-0: answering 'openai'"):
+    with pytest.raises(RunError, match=f"every configuration failed; the first, {NAMED}: answering 'openai'"):
         publish(outcome, said.append)
     assert list((keyed_sweep.outputs / ".errors").rglob("*.txt"))
     assert leaks(keyed_sweep.folder) == []

@@ -30,7 +30,7 @@ def written(folder: Path, name: str, opening: str) -> str:
 def rankings(run: RunTables) -> list[pd.DataFrame]:
     of_answers = {"answer_recall", "refusal_rate", "over_refusal_rate"}
     scores = [table[~table["metric"].isin(of_answers)].reset_index(drop=True) for table in (run.queries, run.metrics)]
-    return [run.table("hits"), *scores]
+    return [table.drop(columns="configuration") for table in (run.table("hits"), *scores)]
 
 
 def timings(run: RunTables) -> dict[str, float]:

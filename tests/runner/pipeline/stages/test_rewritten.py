@@ -14,6 +14,7 @@ import pytest
 from workbench.api.export.export import export_configuration
 from workbench.components.retrieval.base import QueryBatch, SearchDepth
 from workbench.core.errors import ExperimentError, InputError
+from workbench.report.analysis.findings import findings
 from workbench.report.results.run_tables import RunTables
 from workbench.report.topics.retrieval.questions import drill
 from workbench.report.views import ConfigurationView
@@ -108,7 +109,7 @@ def test_what_is_searched_is_stored_and_shown_beside_the_question(swept, folder:
     ]
     assert run.of("rewrites", rm3)["text"].str.fullmatch(r"(\S+\^[\d.]+ ?)+").all()
     assert run.of("rewrites", plain).empty
-    packed = json.loads(zlib.decompress(base64.b64decode(drill(run, run.names).packed)))
+    packed = json.loads(zlib.decompress(base64.b64decode(drill(findings(run), run.names).packed)))
     (query,) = [query for query in packed["queries"] if query["i"] == "q1"]
     assert query["w"] == [[], run.of("rewrites", rm3)["text"].tolist()[:1], ["when does the tide turn", "tide noon", "pilot berth"]]
     assert "searched instead" in str(ConfigurationView(run, replies).queries()._repr_html_())
@@ -157,7 +158,7 @@ def test_neighbours_are_delivered_and_nothing_is_searched_again(swept) -> None:
     swept({"kind": "bm25"}, name="nearby", **own)
     outcome = swept({"kind": "bm25"}, {"kind": "bm25", "neighbours": 1}, name="nearby", **own)
     plain, near = outcome.results
-    assert [result.configuration.name for result in outcome.results] == ["fixed-9-0", "fixed-9-0-neighbours1"]
+    assert [result.configuration.name for result in outcome.results] == ["fixed-9-0-bm25-k3", "fixed-9-0-bm25-k3-neighbours1"]
     assert not near.computed["hits"]
     assert near.computed["neighbours"]
     assert collect(outcome).configurations["neighbours"].tolist() == [0, 1]
@@ -194,10 +195,7 @@ def test_a_sweep_of_the_stage_names_each_rewriter(folder: Path) -> None:
         "sweep": sweep,
     }
     names = [configuration.name for configuration in experiment_of(settings, "here").configurations]
-    assert names == [
-        *("fixed-256-0", "fixed-256-0-mmr"),
-        *("fixed-256-0-rm3-terms5", "fixed-256-0-rm3-terms5-mmr", "fixed-256-0-rm3-terms10", "fixed-256-0-rm3-terms10-mmr"),
-    ]
+    assert names == [f"fixed-256-0-hybrid{words}" for words in ("", "-mmr", "-rm3-terms5", "-rm3-terms5-mmr", "-rm3", "-rm3-mmr")]
 
 
 def test_replies_to_other_questions_are_refused_before_anything_is_computed(swept, tmp_path: Path) -> None:
@@ -210,5 +208,5 @@ def test_replies_to_other_questions_are_refused_before_anything_is_computed(swep
 def test_what_an_export_cannot_do_is_refused(swept, settings: dict[str, Any]) -> None:
     outcome = swept({"kind": "bm25", **settings}, name="exported")
     write_outputs(outcome)
-    with pytest.raises(InputError, match=r"fixed-8-0 .* and cannot be exported; choose another configuration"):
+    with pytest.raises(InputError, match=r"fixed-8-0-bm25-k3-\w+ .* and cannot be exported; choose another configuration"):
         export_configuration(outcome.folder, None, None)

@@ -1,4 +1,4 @@
-"""Exports of Langfuse and MLflow and files of OpenTelemetry are recorded results: what the monitor reads, one result for each trace."""
+"""Exports of tools with traces and files of OpenTelemetry are recorded results: what the monitor reads, one result for each trace."""
 
 import contextlib
 import shutil
@@ -51,6 +51,104 @@ def test_a_trace_of_mlflow_in_json_is_one_row(recorded) -> None:
     info = {name: value for name, value in TRACE.items() if name not in ("request", "response")}
     target = recorded("trace.json", {"info": info, "data": {"spans": MLFLOW_SPANS}})
     assert (answer(target, FEE).text, len(search(target, FEE))) == ("18 EUR", 2)
+
+
+def test_a_table_of_an_evaluation_of_mlflow_is_read(recorded) -> None:
+    # As `mlflow.genai.evaluate(...).tables["eval_results"]` has it.
+    row = TRACE | {"request": {"question": FEE.text}, "response": {"answer": "18 EUR", "contexts": ["18 EUR."]}, "recall/value": 1.0}
+    target = recorded("a.jsonl", [row | {"trace": "{}", "spans": [], "assessments": []}])
+    assert (answer(target, FEE).text, search(target, FEE)) == ("18 EUR", (TargetHit(text="18 EUR."),))
+    # As `mlflow.log_table` writes a table.
+    table = {"columns": ["question", "answer", "contexts"], "data": [[FEE.text, "18 EUR", ["18 EUR."]]]}
+    assert search(recorded("table.json", table), FEE) == (TargetHit(text="18 EUR."),)
+
+
+# As opik 2.2 writes a trace in `opik export`.
+OPIK_TRACE = {
+    "id": "t1",
+    "project_id": "p",
+    "name": "rag",
+    "start_time": "2026-11-01 12:00:00+00:00",
+    "end_time": "2026-11-01 12:00:02+00:00",
+    "input": {"query": FEE.text},
+    "output": {"output": "18 EUR"},
+    "error_info": None,
+    "usage": None,
+    "thread_id": "c-1",
+    "feedback_scores": [{"name": "faithful", "value": 0.5, "reason": "half", "source": "sdk"}],
+}
+OPIK_SPANS = [
+    {"id": "s1", "trace_id": "t1", "parent_span_id": None, "name": "retrieve", "type": "tool", "start_time": "2026-11-01 12:00:00+00:00"}
+    | {"input": {"query": FEE.text}, "output": {"output": ["18 EUR."]}, "error_info": None},
+    {"id": "s2", "trace_id": "t1", "parent_span_id": None, "name": "generate", "type": "llm", "start_time": "2026-11-01 12:00:01+00:00"}
+    | {"input": {"messages": []}, "output": {"output": "18 EUR"}, "error_info": None, "usage": {"prompt_tokens": 7}},
+]
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("trace.json", {"trace": OPIK_TRACE, "spans": OPIK_SPANS, "downloaded_at": "2026", "project_name": "p"}),
+        ("traces.jsonl", [{"trace": OPIK_TRACE, "spans": OPIK_SPANS}]),
+        ("spans.jsonl", [*OPIK_SPANS, OPIK_TRACE]),
+        (
+            "experiment.json",
+            {
+                "experiment": {"id": "e", "dataset_name": "d"},
+                "items": [
+                    {"id": "i1", "dataset_item_id": "d1", "trace_id": "t1", "dataset_item_data": {"question": FEE.text, "expected": "18"}}
+                    | {"evaluation_task_output": {"output": "18 EUR", "context": ["18 EUR."]}, "feedback_scores": []}
+                ],
+            },
+        ),
+    ],
+)
+def test_exports_of_opik_are_read(recorded, file: str, content: Any) -> None:
+    target = recorded(file, content)
+    assert (search(target, FEE), answer(target, FEE).text) == ((TargetHit(text="18 EUR."),), "18 EUR")
+    assert target.identity()["format"] == "opik"
+
+
+def test_a_trace_of_opik_with_an_error_is_no_answer(recorded) -> None:
+    failed = OPIK_TRACE | {"output": None, "error_info": {"exception_type": "TimeoutError", "message": "30 s", "traceback": "…"}}
+    with pytest.raises(TargetError, match="the recorded request failed: 30 s"):
+        answer(recorded("a.json", {"trace": failed, "spans": []}), FEE)
+
+
+def trulens_event(place: int, parent: str, kind: str, **attributes: Any) -> dict[str, Any]:
+    """An event as `session.get_events` of trulens-core 2.16 has it."""
+    own = {f"ai.observability.{name}": value for name, value in {"span_type": kind, "app_name": "rag"}.items()}
+    return {
+        "record": {"name": f"RAG.{kind}", "kind": 1, "parent_span_id": parent, "status": "STATUS_CODE_UNSET"},
+        "event_id": str(place),
+        "record_attributes": own | {f"ai.observability.{name.replace('__', '.')}": value for name, value in attributes.items()},
+        "record_type": {"name": "SPAN", "value": "SPAN"},
+        "start_timestamp": 1_793_534_400_000 + place,
+        "timestamp": 1_793_534_401_000,
+        "trace": {"trace_id": "7", "parent_id": parent, "span_id": str(place)},
+    }
+
+
+TRULENS = [
+    trulens_event(2, "1", "retrieval", retrieval__query_text="night fee", retrieval__retrieved_contexts=["18 EUR."]),
+    trulens_event(3, "1", "generation", call__return="18 EUR"),
+    trulens_event(1, "", "record_root", record_root__input=FEE.text, record_root__output="18 EUR"),
+    trulens_event(9, "", "eval_root", eval_root__score=0.5) | {"trace": {"trace_id": "8", "parent_id": "", "span_id": "9"}},
+]
+
+
+@pytest.mark.parametrize("content", ["rows", "texts"])
+def test_events_of_trulens_are_read(recorded, content: str) -> None:
+    rows = TRULENS if content == "rows" else [{name: str(value) for name, value in row.items()} for row in TRULENS]
+    target = recorded("a.jsonl", rows)
+    assert (search(target, FEE), answer(target, FEE).text) == ((TargetHit(text="18 EUR."),), "18 EUR")
+    assert target.identity()["format"] == "trulens"
+
+
+def test_records_of_trulens_have_answers_without_documents(recorded) -> None:
+    row = {"app_id": "a", "record_id": "r1", "input_id": "", "input": FEE.text, "output": "18 EUR", "ts": 1_793_534_400_000}
+    target = recorded("a.jsonl", [row])
+    assert (answer(target, FEE).text, target.searches, target.identity()["format"]) == ("18 EUR", False, "trulens")
 
 
 @pytest.mark.parametrize("name", ["otel-genai.otlp.jsonl", "otel-genai.otlp.pb"])

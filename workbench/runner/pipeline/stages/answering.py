@@ -31,7 +31,7 @@ from workbench.llm.models.tokenizers import BUDGET_VOCABULARY, tokenised, vocabu
 from workbench.llm.replies.answers import VERSION as REPLIES_VERSION
 from workbench.llm.replies.answers import separated
 from workbench.measures.metrics.case import Case, delivered
-from workbench.runner.pipeline.answered_cases import answer_rows, outcomes_of, passages_of
+from workbench.runner.pipeline.answered_cases import answer_rows, any_unopened, outcomes_of, passages_of
 from workbench.runner.pipeline.configuration import Configuration
 from workbench.runner.pipeline.context import RunContext
 from workbench.runner.pipeline.stage import Identity, Inputs, Node, Stage, TableMakers
@@ -143,19 +143,28 @@ def _overheads(run: RunContext, generator: Generator) -> tuple[list[int], list[i
 
 
 def _maker(inputs: Inputs) -> ContextBuilder:
-    configuration, run, condition = inputs.configuration, inputs.run, inputs.node.variant.condition
+    condition = inputs.node.variant.condition
+    chunks = inputs.entry("chunks") if condition != NONE else None
+    return _builder(inputs.run, inputs.configuration, condition == NONE, chunks, inputs.final_hits if condition in RANKED else None)
+
+
+@memoised(2)
+def _builder(
+    run: RunContext, configuration: Configuration, empty: bool, chunks: StoredResult | None, hits: StoredResult | None
+) -> ContextBuilder:
+    """Return the builder that conditions with a ranking share, or the one for those without; `empty` for contexts without passages."""
     generator, packing = _generator(configuration), configuration.context
     overheads = dict(zip((query.text for query in run.dataset.queries), _overheads(run, generator)[0], strict=True))
-    if packing and condition != NONE and overheads and min(overheads.values()) >= packing.budget:
+    if packing and not empty and overheads and min(overheads.values()) >= packing.budget:
         what = f"a context of {packing.budget} tokens has no room for passages: prompt and question alone have {min(overheads.values())} or more"
         raise InputError(what, "raise the budget of context")
 
     return ContextBuilder(
-        slices=_slices(run, inputs.entry("chunks") if condition != NONE else None),
+        slices=_slices(run, chunks),
         labels=_labels(run),
         packing=packing or ContextPacking(),
         prompt=lambda question: prompt_tokens(generator, overheads[question]),
-        ranking=_ranking(run, configuration, inputs.entry("chunks"), inputs.final_hits) if condition in RANKED else (),
+        ranking=_ranking(run, configuration, chunks, hits) if chunks and hits else (),
         k=configuration.delivery(run.primary).k,
         tokens=configuration.delivery(run.primary).tokens,
         findable=lambda query: _findable(run, query),
@@ -291,8 +300,8 @@ _COLUMNS = {
 
 def _answers_table(results: StageResults) -> pd.DataFrame:
     """Tabulate every answer with its context. A question without a context in a variant has a `reason` and no answer."""
-    of_model = results.parts("answers")
-    parts = [_variant_rows(results, variant, answer_rows(results.of("answers", variant), of_model)) for variant in results.run.variants]
+    unopened = any_unopened(results.run, results.configuration, tuple(results.parts("answers")))
+    parts = [_variant_rows(results, variant, answer_rows(results.of("answers", variant), unopened)) for variant in results.run.variants]
     return pd.concat(parts, ignore_index=True)
 
 

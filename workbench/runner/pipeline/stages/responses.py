@@ -18,8 +18,7 @@ from workbench.core.storage.result_store import ResultWriter, StoredResult
 from workbench.core.text.display import excerpt
 from workbench.core.text.formatting import listed
 from workbench.core.text.progress import ProgressBar
-from workbench.llm.models.files import model_fingerprint
-from workbench.llm.models.tokenizers import BUDGET_VOCABULARY, Ints
+from workbench.llm.models.tokenizers import BUDGET_VOCABULARY, Ints, vocabulary_digest
 from workbench.llm.replies.answers import VERSION as REPLIES_VERSION
 from workbench.measures.metrics.definition import NO_SOURCES
 from workbench.measures.metrics.inputs import Labels, Retrieved
@@ -109,7 +108,7 @@ class ResponsesStage(Stage):
         (target,), dataset = node.configuration.targets, run.dataset
         fields, filters = [dict(document.metadata) for document in dataset.documents], [dict(query.where) for query in dataset.queries]
         read = [run.questions_identity, fingerprint(fields), node.configuration.answering is not None, REPLIES_VERSION]
-        read += [model_fingerprint(BUDGET_VOCABULARY)]
+        read += [vocabulary_digest(BUDGET_VOCABULARY)]
         return Identity([target.identity(), target.match], [*read, *([fingerprint(filters)] if any(filters) else [])])
 
     def tables_of(self, configuration: Configuration) -> TableMakers:

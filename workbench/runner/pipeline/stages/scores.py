@@ -67,11 +67,10 @@ class ScoresStage(Stage):
     def compute(self, inputs: Inputs, writer: ResultWriter) -> None:
         metric = Metric.parse(inputs.node.part)
         tables, change = (_of_variants(metric, inputs), None) if metric.of_answers else _of_searches(metric, inputs)
-        named = [
-            table.assign(condition=variant.condition, variant=variant.perturbation, repeat=variant.repeat)
-            for variant, table in tables.items()
-        ]
-        writer.table("scores", pd.concat(named, ignore_index=True)[_COLUMNS])
+        about = pd.DataFrame([(each.condition, each.perturbation, each.repeat) for each in tables], columns=_COLUMNS[:3])
+        rows = np.repeat(np.arange(len(tables)), [len(table) for table in tables.values()])
+        scores = pd.concat(tables.values(), ignore_index=True)
+        writer.table("scores", pd.concat([about.iloc[rows].reset_index(drop=True), scores], axis=1)[_COLUMNS])
         writer.values("change", change)
 
 

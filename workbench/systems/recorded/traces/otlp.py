@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from workbench.core.environment import require_installed
+
 # The names of files of protobuf end in one of these.
 BINARY = (".pb", ".binpb", ".protobuf")
 # The largest message of protobuf, in bytes. One of millions of empty messages takes more than a hundred times its size in memory.
@@ -75,6 +77,7 @@ def protobuf_json(body: bytes, signal: OtlpSignal) -> dict[str, Any]:
     """Convert a binary request to its JSON. Raises ValueError if it is not one, or larger than 20 MiB."""
     if len(body) > PROTOBUF_LIMIT:
         raise ValueError("it has more than 20 MiB")
+    require_installed("a trace in protobuf", "google.protobuf", "opentelemetry.proto")
     # Protobuf loads a library.
     from google.protobuf.json_format import MessageToDict
     from google.protobuf.message import DecodeError

@@ -1,7 +1,7 @@
-"""Turn exports of Langfuse, LangSmith, Phoenix and MLflow into spans with the attributes of OpenInference, and their scores into events.
+"""Turn exports of Langfuse, LangSmith, Phoenix, MLflow, Opik and TruLens into spans with the attributes of OpenInference, and scores into events.
 
 Sources: the export formats of langfuse 5.0, langsmith 0.15, arize-phoenix-client 3.5 and mlflow-tracing 3.17, and of the versions before them whose
-names differ.
+names differ; those of opik 2.2, written by its own types without its server, and tables that trulens-core 2.16 wrote.
 """
 
 import re
@@ -53,6 +53,10 @@ _SCORE = {
     "workbench.judge": ("annotator_kind", "source.source_type", "feedback_source.type", "source"),
     "error.type": ("feedback.error.error_code",),
 }
+# The names of the spans of retrievers in Opik.
+_RETRIEVES = re.compile("retriev|search", re.IGNORECASE)
+_TRULENS = "ai.observability."
+_TRULENS_KINDS = {"reranking": "reranker", "eval": "evaluator", "eval_root": "evaluator"}
 _MLFLOW_DURATION = ("execution_duration", "execution_duration_ms", "execution_time_ms")
 # Fields that are JSON in a text where a table or an attribute has no objects.
 _OBJECTS = frozenset(
@@ -221,6 +225,59 @@ def _mlflow_span(row: Row, trace_id: Any) -> TraceSpan:
     return _span({**row, **_own(attributes), **about}, parent=trace_id)
 
 
+def _opik_trace(row: Row, left_out: Counter[str]) -> Iterator[TraceRecord]:
+    trace = row["trace"]
+    yield from _opik_span(trace, left_out)
+    for span in mappings(row.get("spans")):
+        yield from _opik_span({"trace_id": trace.get("id"), **span}, left_out)
+
+
+def _opik_span(row: Row, _: Counter[str]) -> Iterator[TraceRecord]:
+    """Yield a span or a trace, which is the parent of its outermost spans, and their scores."""
+    kind, output, failure = row.get("type"), row.get("output"), _mapping(row.get("error_info"))
+    if kind != "llm" and row.get("trace_id") and _RETRIEVES.search(str(row.get("name"))):
+        # Opik has no kind for retrievers, and writes a list that a function returned as {"output": [...]}.
+        kind, output = "retriever", output["output"] if isinstance(output, Mapping) and output.keys() == {"output"} else output
+    error = failure.get("message") or failure.get("exception_type")
+    about = {
+        "type": kind,
+        "output": output,
+        "error": error,
+        "session_id": row.get("thread_id"),
+        "total_cost": row.get("total_estimated_cost"),
+    }
+    yield _span({**_mapping(row.get("usage")), **row, **about}, parent=row.get("trace_id"))
+    yield from _opik_scores(row, row.get("trace_id") or row.get("id"), row.get("id"))
+
+
+def _opik_item(row: Row, _: Counter[str]) -> Iterator[TraceRecord]:
+    """Yield an item of an experiment as the span of its task."""
+    yield _span({**row, "input": row["dataset_item_data"], "output": row.get("evaluation_task_output")})
+    yield from _opik_scores(row, row.get("trace_id"), row.get("id"))
+
+
+def _opik_scores(row: Row, trace_id: Any, span_id: Any) -> Iterator[TraceEvent]:
+    for score in mappings(row.get("feedback_scores")):
+        yield _score({**score, "explanation": score.get("reason")}, trace_id, span_id)
+
+
+def _trulens_event(row: Row, _: Counter[str]) -> Iterator[TraceRecord]:
+    record, ids, attributes = (_mapping(structured(row.get(name), name)) for name in ("record", "trace", "record_attributes"))
+    own = {name.removeprefix(_TRULENS): value for name, value in attributes.items() if name.startswith(_TRULENS)}
+    kind, error = str(own.get("span_type")).lower(), _any(own, "record_root.error", "call.error")
+    # The value that a function returned is the answer of a model; around it, it is that of the application at the root alone.
+    output = {"generation": "call.return", "retrieval": "retrieval.retrieved_contexts"}.get(kind, "record_root.output")
+    times = {"start_time": row.get("start_timestamp"), "end_time": row.get("timestamp")}
+    about = {"type": _TRULENS_KINDS.get(kind, kind), "error": error, "state": record.get("status"), "model": own.get("cost.model")}
+    values = {"input": _any(own, "record_root.input", "retrieval.query_text"), "output": own.get(output), "query_id": own.get("input_id")}
+    yield _span({**ids, **times, **about, **values}, {name: value for name, value in attributes.items() if name.startswith("gen_ai.")})
+
+
+def _trulens_record(row: Row, _: Counter[str]) -> Iterator[TraceRecord]:
+    """Yield a record, which has no documents: they are in the events."""
+    yield _span({"trace_id": row["record_id"], "id": row["record_id"], "start_time": row.get("ts"), **row, "query_id": row.get("input_id")})
+
+
 def _own(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return the metadata or attributes that MLflow itself writes."""
     return {key: value for key, value in fields.items() if key.startswith("mlflow.") or key == "model"}
@@ -250,6 +307,11 @@ def _is_langsmith(row: Row) -> bool:
 # In the order in which they are recognized.
 TRACE_EXPORTS = (
     TraceExport("otlp", is_otlp, otlp_records),
+    TraceExport("trulens", _has("record_attributes"), _trulens_event),
+    TraceExport("trulens", _has("record_id", "app_id", "input"), _trulens_record),
+    TraceExport("opik", lambda row: isinstance(row.get("trace"), Mapping) and "spans" in row, _opik_trace),
+    TraceExport("opik", _has("id", "start_time", "error_info"), _opik_span),
+    TraceExport("opik", _has("dataset_item_id", "dataset_item_data"), _opik_item),
     TraceExport("phoenix", _is_phoenix, _phoenix_span),
     TraceExport("phoenix", _has("span_id", "annotator_kind"), _phoenix_annotation),
     TraceExport("mlflow", _has("request_time|timestamp_ms|info", "trace_metadata|request_metadata|data"), _mlflow_trace),

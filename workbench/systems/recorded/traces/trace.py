@@ -156,6 +156,8 @@ def _has_result(step: TraceStep) -> bool:
 # The places of the question by tool, for messages, and the field that tells several results of a question apart.
 _QUESTIONS = {
     "otlp": "its attributes",
+    "trulens": "input",
+    "opik": "input",
     "phoenix": "attributes.input.value",
     "langsmith": "inputs",
     "langfuse": "input",
