@@ -5,9 +5,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-import pandas as pd
+if TYPE_CHECKING:
+    import pandas as pd
 
 # The pandas types of the columns, with a phrase for each column. Text and numbers represent missing values as NaN.
 COLUMNS: Mapping[str, Mapping[str, str]] = {
@@ -211,12 +212,14 @@ class TableSchema:
         """Return the arguments of `of`, as a manifest records them."""
         return {"rows": self.rows, "columns": {name: [dtype, self.phrases[name]] for name, dtype in self.dtypes.items()}}
 
-    def conform(self, table: pd.DataFrame) -> pd.DataFrame:
+    def conform(self, table: "pd.DataFrame") -> "pd.DataFrame":
         """Convert a table to the columns, their order and types. Raises KeyError if a column is missing."""
         return table[self.names].astype(dict(self.dtypes))
 
-    def empty(self) -> pd.DataFrame:
+    def empty(self) -> "pd.DataFrame":
         """Return a table without rows."""
+        import pandas as pd  # heavy, and the log of questions in a server's process reads tables of other libraries alone
+
         return pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in self.dtypes.items()})
 
 
