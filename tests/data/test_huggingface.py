@@ -111,6 +111,30 @@ def test_columns_have_the_names_of_the_field(tmp_path: Path, row: dict[str, Any]
     assert [qrel.relevance for qrel in dataset.qrels] == [1, 1]
 
 
+@pytest.mark.parametrize(
+    ("answers", "fault"),
+    [
+        ({"text": [["x"]], "answer_start": [[1]]}, "in 'answers', which is neither a text nor a list of texts"),
+        ({"text": ["one"], "answer_start": ["a"]}, "evidence of question q1 without whole numbers"),
+        ({"text": ["one"], "answer_start": [None]}, "evidence of question q1 without whole numbers"),
+        ({"text": ["one"], "answer_start": [1.5]}, "evidence of question q1 without whole numbers"),
+        ({"text": ["one"], "answer_start": [10**9]}, "in document"),
+        ({"value": ["one"]}, "which is neither a text nor a list of texts"),
+        ([{"value": "one"}], "which is neither a text nor a list of texts"),
+    ],
+)
+def test_answers_of_another_form_are_a_fault_of_their_row(tmp_path: Path, answers: object, fault: str) -> None:
+    with pytest.raises(InputError, match=fault):
+        read(saved([{"id": "q1", "question": "q?", "answers": answers, "context": "one two"}], tmp_path / "data"))
+
+
+@pytest.mark.parametrize("answers", [{"text": None, "answer_start": None}, {"text": [None], "answer_start": [3]}, None])
+def test_a_missing_answer_does_not_make_a_question_unanswerable(tmp_path: Path, answers: object) -> None:
+    other = {"id": "q2", "question": "r?", "answers": {"text": ["one"], "answer_start": [0]}, "context": "one two"}
+    dataset = read(saved([{"id": "q1", "question": "q?", "answers": answers, "context": "one two"}, other], tmp_path / "data"))
+    assert [(query.answer, query.answerable) for query in dataset.queries] == [("", True), ("one", True)]
+
+
 def test_negative_passages_are_documents_that_must_not_be_found(tmp_path: Path) -> None:
     passages = {"positive_passages": [{"docid": "1", "title": "T", "text": "one"}], "negative_passages": [{"docid": "2", "text": "two"}]}
     dataset = read(saved([{"query_id": 7, "query": "q?", "level": "easy", **passages}], tmp_path / "tevatron"))

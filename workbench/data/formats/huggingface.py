@@ -131,18 +131,23 @@ def _question(
 
 def _answers(value: Any) -> dict[str, Any] | None:
     """Return expected answers as SQuAD has them, `{text: [...], answer_start: [...]}`, from a text, a list of texts or SQuAD's."""
-    if isinstance(value, list) and value and all(isinstance(item, Mapping) for item in value):
-        return {key: [item[key] for item in value if key in item] for key in ("text", "answer_start")}
-    if isinstance(value, Mapping):
-        return {"text": value.get("text", []), "answer_start": value.get("answer_start", [])}
-    return None if value is None else {"text": value, "answer_start": []}
+    items = value if isinstance(value, list) else []
+    if items and all(isinstance(item, Mapping) and "text" in item for item in items):
+        return {key: [item[key] for item in items if key in item] for key in ("text", "answer_start")}
+    if isinstance(value, Mapping) and "text" in value:
+        return {"text": value["text"], "answer_start": value.get("answer_start", [])}
+    # Parquet has an object whose fields are all missing for a missing one.
+    return None if value is None or value == {} else {"text": value, "answer_start": []}
 
 
 def _spans(doc_id: str, answers: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the spans of answers with a start. Text of another type has a fault as an expected answer, and a start of another type as evidence."""
     texts, starts = answers["text"], answers["answer_start"]
-    if isinstance(texts, list) and isinstance(starts, list) and len(texts) == len(starts):
-        for start, text in dict.fromkeys(zip(starts, texts, strict=True)):
-            yield {"doc_id": doc_id, "start": start, "end": start + len(text), "text": text}
+    if isinstance(texts, list) and isinstance(starts, list) and len(texts) == len(starts) and all(isinstance(text, str) for text in texts):
+        for place, (start, text) in enumerate(zip(starts, texts, strict=True)):
+            if (start, text) not in zip(starts[:place], texts[:place], strict=True):
+                end = start + len(text) if isinstance(start, int) else None
+                yield {"doc_id": doc_id, "start": start, "end": end, "text": text}
 
 
 def _passages(row: Mapping[str, Any], column: str, where: str, draft: DatasetDraft) -> list[dict[str, Any]]:
