@@ -64,12 +64,25 @@ def terms(text: str) -> list[str]:
 
 def search_terms(texts: Sequence[str], stopwords: str, stemmer: str) -> list[list[str]]:
     """Return the terms of each text without stop words, stemmed. Both are the name of a language or `none`."""
+    terms_of = _search_terms_of(stopwords, stemmer)
+    return [[term for part in text.split() for term in terms_of(part)] for text in texts]
+
+
+@cache
+def _search_terms_of(stopwords: str, stemmer: str) -> Callable[[str], tuple[str, ...]]:
+    """Return the function that gives the terms of a part between blanks without stop words, stemmed."""
     from bm25s.stopwords import STOPWORDS_EN
     from Stemmer import Stemmer
 
     ignored = frozenset({"english": STOPWORDS_EN, "none": ()}[stopwords])
-    stem: Callable[[str], str] = cache(Stemmer(stemmer).stemWord if stemmer != "none" else str)
-    return [[stem(term) for term in terms(text) if term not in ignored] for text in texts]
+    # Without the stemmer's own cache, which threads cannot share.
+    stem: Callable[[str], str] = Stemmer(stemmer, 0).stemWord if stemmer != "none" else str
+
+    def found(part: str) -> tuple[str, ...]:
+        return tuple(stem(term) for term in _terms(part) if term not in ignored)
+
+    known = lru_cache(maxsize=_MOST_PARTS)(found)
+    return lambda part: known(part) if len(part) <= _LONGEST_PART else found(part)
 
 
 def whole_words(text: str, start: int, end: int) -> tuple[int, int]:
