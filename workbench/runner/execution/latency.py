@@ -9,12 +9,13 @@ from functools import partial
 
 import numpy as np
 
+from workbench.components.embedding.base import Embedder
 from workbench.components.embedding.embed import MemoryVectorCache
 from workbench.components.reranking.base import Reranker
 from workbench.components.retrieval.base import Corpus, QueryBatch, Ranking, SearchDepth
 from workbench.components.retrieval.rank import SEED, Floats
 from workbench.components.retrieval.search import candidates, search
-from workbench.components.rewriting.base import FeedbackRewriter, TextRewriter, expanded_queries
+from workbench.components.rewriting.base import FeedbackRewriter, Rewriter, TextRewriter, expanded_queries
 from workbench.core.errors import error_line
 from workbench.core.fingerprint import fingerprint
 from workbench.core.storage.result_store import ResultWriter
@@ -26,7 +27,7 @@ from workbench.runner.pipeline.search import SearchedQueries, corpus_of, origina
 from workbench.runner.pipeline.stage import Inputs, Node
 from workbench.runner.pipeline.stage_results import StageResults
 
-LATENCY = "latency"
+LATENCY, EMBED = "latency", "embed"
 # The title of their progress.
 LATENCIES = "latencies"
 # Of ten equal rounds, the first five are all faster or all slower than the others in 0.8 %.
@@ -36,13 +37,15 @@ QUESTIONS = 50
 LONGEST_VISIT, FEWEST, SLOWEST_VISIT = 0.5, 5, 2.0
 # Seconds of visits after which a configuration, whose index may take long to open, has no further round than these.
 BUDGET, FEWEST_ROUNDS = 10.0, 2
-_VERSION = 1
+_VERSION = 2
 # The stages whose results decide what a question costs.
 _STAGES = ("queries", "rewritten", "rewritten_vectors", "feedback", "hits", "reranked")
 # The names of searches in `timings`.
 _SEARCHES = {"ann": "chroma"}
 Say = Callable[[str], None]
 Step = Callable[[int], object]
+# The seconds of embedding each question in a round, by embedder and rewriter.
+Embedded = dict[tuple[Embedder | None, Rewriter | None], dict[int, float]]
 
 
 @dataclass(frozen=True)
@@ -119,6 +122,7 @@ def measure(graph: Graph, results: Sequence[StageResults]) -> tuple[dict[str, di
     }
     with ProgressBar(total=(ROUNDS + 1) * len(results), desc=LATENCIES, unit="visits") as bar:
         for number in range(ROUNDS + 1):
+            embedded: Embedded = {}
             for place in random.permutation(len(results)):
                 name = results[place].configuration.name
                 bar.update()
@@ -127,7 +131,7 @@ def measure(graph: Graph, results: Sequence[StageResults]) -> tuple[dict[str, di
                 started = time.perf_counter()
                 try:
                     before = visits.setdefault(name, [])
-                    visit = _visit(inputs[name], counts.get(name) if number else 1)
+                    visit = _visit(inputs[name], counts.get(name) if number else 1, embedded)
                     before += [visit] if number else []
                 except Exception as error:  # a configuration that cannot be timed has results all the same
                     failures[name] = error_line(error)
@@ -145,34 +149,43 @@ def _counts(asked: Mapping[str, int], questions: int) -> dict[str, int]:
     return {name: min([count, *enough]) for name, count in asked.items()}
 
 
-def _visit(inputs: Inputs, count: int | None) -> Visit:
-    """Open the index, answer the first question, then time the first `count` questions; None for as many as a visit has time for."""
+def _visit(inputs: Inputs, count: int | None, embedded: Embedded) -> Visit:
+    """Open the index, answer the first question, then time the first `count` questions; None for as many as a visit has time for.
+
+    The time to embed a question is taken from `embedded`, where an earlier visit of the round has measured it.
+    """
     started = time.perf_counter()
     corpus, most, seconds = corpus_of(inputs), count or QUESTIONS, list[dict[str, float]]()
     with ExitStack() as stack:
         steps = stack.enter_context(_steps(inputs, corpus, most, 1))
-        _ask(steps, 0)
+        _ask(steps, 0, {})
         cold = time.perf_counter() - started
         if inputs.configuration.rerank:
             # A reranker needs what each question finds.
             steps = stack.enter_context(_steps(inputs, corpus, most, None))
+        known = embedded.setdefault((inputs.configuration.embedding, inputs.configuration.rewrite), {})
         started = time.perf_counter()
         for place in range(min(most, len(inputs.run.dataset.queries))):
-            seconds.append(_ask(steps, place))
+            seconds.append(_ask(steps, place, known))
             spent = time.perf_counter() - started
             if count is None and spent > (LONGEST_VISIT if place + 1 >= FEWEST else SLOWEST_VISIT):
                 break
     return Visit(cold, {name: [each[name] for each in seconds] for name in seconds[0]})
 
 
-def _ask(steps: Mapping[str, tuple[Step, bool]], place: int) -> dict[str, float]:
-    """Time the steps of one question, and add those that a question needs."""
+def _ask(steps: Mapping[str, tuple[Step, bool]], place: int, embedded: dict[int, float]) -> dict[str, float]:
+    """Time the steps of one question, and add those that a question needs. `embedded` has the seconds of embedding by question."""
     spent, question = {}, 0.0
     for name, (step, needed) in steps.items():
-        started = time.perf_counter()
-        step(place)
-        spent[name] = time.perf_counter() - started
+        if name == EMBED and place in embedded:
+            spent[name] = embedded[place]
+        else:
+            started = time.perf_counter()
+            step(place)
+            spent[name] = time.perf_counter() - started
         question += spent[name] if needed else 0.0
+    if EMBED in spent:
+        embedded[place] = spent[EMBED]
     return {"question": question, **spent}
 
 
@@ -216,13 +229,13 @@ def _embedding(inputs: Inputs, texts: QueryBatch, asked: SearchedQueries) -> dic
     if embedder is None:
         return {}
     if not isinstance(inputs.configuration.rewrite, TextRewriter):
-        return {"embed": (lambda place: embedder.encode([texts.texts[place]], "query"), True)}
+        return {EMBED: (lambda place: embedder.encode([texts.texts[place]], "query"), True)}
 
     def embed(place: int) -> None:
         for role, some in asked.texts_of(place).items():
             embedder.encode(some, role)
 
-    return {"embed": (embed, True)}
+    return {EMBED: (embed, True)}
 
 
 def _reranking(reranker: Reranker, ranking: Ranking, asked: QueryBatch, corpus: Corpus) -> Step:
