@@ -131,12 +131,14 @@ def _errors_shown(places: _Places) -> Iterator[None]:
 
 def _settings(run: "RunTables", rules_file: Path | None, options: Mapping[str, Any]) -> "GateSettings":
     """Add the options to the key `gate` of the run, or of a file."""
-    from workbench.runner.experiment.file import KEYS
     from workbench.runner.experiment.gate_keys import gate_of
-    from workbench.runner.experiment.yaml_file import read_yaml
 
     where = str(rules_file or run.name)
-    experiment = read_yaml(rules_file, tuple(KEYS)) if rules_file else run.manifest["experiment"]
+    experiment = run.manifest["experiment"]
+    if rules_file is not None:
+        from workbench.runner.experiment.yaml_file import read_yaml
+
+        experiment = read_yaml(rules_file, ("gate",))
     known = {name: value for name, value in experiment.items() if name == "gate"}
     # Faults of the file are its own, whatever the options are.
     gate_of(known, where)

@@ -11,6 +11,7 @@ from workbench.core.text.display import table_html
 from workbench.core.text.formatting import meant
 
 C = TypeVar("C", bound="Component")
+M = TypeVar("M", bound=BaseModel)
 # Plain words for pydantic's most frequent messages, by type of error. `{…}` are its details.
 _MESSAGES = {
     "int_parsing": "not a whole number",
@@ -166,3 +167,20 @@ def field_fault(owner: str, detail: Mapping[str, Any], known: Mapping[str, Field
     if not field or (kind == "value_error" and isinstance(value, Mapping)):
         return f"{' '.join(filter(None, (owner, field)))}: {message}"
     return f"{owner} {field} is {value!r}{',' if kind in _MESSAGES else ':'} {message}{quotes}"
+
+
+def read_keys(model: type[M], key: str, value: Any, example: str, faults: list[str]) -> M | None:
+    """Read the mapping under a key by a model, or add its faults and return None."""
+    if not is_mapping(value):
+        faults.append(f"{key} is {value!r}, not a mapping; write for example {example}")
+        return None
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        faults += [field_fault(key, dict(detail), model.model_fields) for detail in error.errors()]
+        return None
+
+
+def is_mapping(value: Any) -> bool:
+    """Return True if a value is a mapping with text keys."""
+    return isinstance(value, Mapping) and all(isinstance(key, str) for key in value)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
@@ -15,13 +15,12 @@ from workbench.components.registry import CHUNKERS, GENERATORS, JUDGES, RETRIEVE
 from workbench.components.reranking.base import Reranker
 from workbench.components.retrieval.base import Retriever
 from workbench.components.rewriting.base import Rewriter
-from workbench.core.component import Component, field_fault
+from workbench.core.component import Component, field_fault, is_mapping
 from workbench.core.errors import InputError
 from workbench.core.text.formatting import meant
+from workbench.runner.experiment.yaml_file import DEEPEST
 from workbench.systems.base import Target
 
-Settings = dict[str, Any]
-M = TypeVar("M", bound=BaseModel)
 # The components that a component can contain.
 _REGISTRIES: Mapping[type[Component], Mapping[str, type[BaseModel]]] = {
     Retriever: RETRIEVERS,
@@ -30,8 +29,6 @@ _REGISTRIES: Mapping[type[Component], Mapping[str, type[BaseModel]]] = {
     Embedder: EMBEDDERS,
     Generator: GENERATORS,
 }
-# Deeper than any experiment, and far from Python's limit of recursion.
-DEEPEST = 32
 # Beyond this, numbers do not fit into the columns of a table.
 _LARGEST = 2.0**63
 # No path, file or table can contain these.
@@ -123,18 +120,6 @@ def usable(stage: str, made: BaseModel, faults: list[str]) -> bool:
     return True
 
 
-def read_keys(model: type[M], key: str, value: Any, example: str, faults: list[str]) -> M | None:
-    """Read the mapping under a key by a model, or add its faults and return None."""
-    if not is_mapping(value):
-        faults.append(f"{key} is {value!r}, not a mapping; write for example {example}")
-        return None
-    try:
-        return model.model_validate(value)
-    except ValidationError as error:
-        faults += [field_fault(key, dict(detail), model.model_fields) for detail in error.errors()]
-        return None
-
-
 def unusable(value: Any, place: str = "", depth: int = 0) -> Iterator[str]:
     """Yield the fault of each value that no setting has and no output can contain, such as infinity, NUL or a date."""
     if depth > DEEPEST:
@@ -167,11 +152,6 @@ def written(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: written(part) for key, part in value.items()}
     return [written(part) for part in value] if isinstance(value, list | tuple) else value
-
-
-def is_mapping(value: Any) -> bool:
-    """Return True if a value is a mapping with text keys."""
-    return isinstance(value, Mapping) and all(isinstance(key, str) for key in value)
 
 
 def unknown(owner: str, key: Any, known: Collection[str]) -> str:

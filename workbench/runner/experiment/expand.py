@@ -12,12 +12,13 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from workbench.components.context.context_packing import ContextPacking
 from workbench.components.embedding.registry import EMBEDDERS
 from workbench.components.registry import CHUNKERS, GENERATORS, RERANKERS, RETRIEVERS, REWRITERS
-from workbench.core.component import Component
+from workbench.core.component import Component, is_mapping
 from workbench.core.fingerprint import fingerprint
 from workbench.core.text.formatting import listed, meant, name_fault
 from workbench.llm.registry import provider_of
-from workbench.runner.experiment.components import Settings, component, is_mapping, unknown, usable
+from workbench.runner.experiment.components import component, unknown, usable
 from workbench.runner.experiment.names import OMITTED, name_of
+from workbench.runner.experiment.yaml_file import Settings
 from workbench.runner.pipeline.configuration import PipelineConfiguration
 from workbench.systems.base import LONGEST_NAME, TargetName
 

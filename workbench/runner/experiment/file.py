@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import PydanticCustomError
 
 from workbench.components.context.conditions import CONDITIONS, RETRIEVED, conditions_fault
-from workbench.core.component import Component
+from workbench.core.component import Component, is_mapping, read_keys
 from workbench.core.errors import InputError
 from workbench.core.text.formatting import meant, name_fault, name_pattern, nearest_word
 from workbench.data.sources import SOURCES, Source
@@ -16,7 +16,7 @@ from workbench.gate.rules import GateSettings
 from workbench.llm.session import CallLimits
 from workbench.measures.metrics.names import Metric
 from workbench.measures.statistics.pairs import SMALLEST_DIFFERENCE
-from workbench.runner.experiment.components import component, is_mapping, read_keys, unknown, usable
+from workbench.runner.experiment.components import component, unknown, usable
 from workbench.runner.experiment.gate_keys import gate_in
 from workbench.systems.base import Target
 from workbench.systems.registry import TARGETS

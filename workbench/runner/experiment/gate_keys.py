@@ -6,9 +6,9 @@ from typing import Any, Literal, TypeVar, cast, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from workbench.core.component import read_keys
 from workbench.core.errors import InputError
 from workbench.gate.rules import Floor, GateSettings, RetrievalTest, Subject, Tolerance, number_in
-from workbench.runner.experiment.components import read_keys
 
 Item = TypeVar("Item")
 Parsed = TypeVar("Parsed")

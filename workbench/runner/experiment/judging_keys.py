@@ -8,13 +8,15 @@ from pydantic import BaseModel
 from workbench.components.judging.base import Judge
 from workbench.components.judging.settings import EndToEndThresholds, Judging
 from workbench.components.registry import JUDGES, SPLITTERS
+from workbench.core.component import is_mapping, read_keys
 from workbench.core.environment import missing_package
 from workbench.core.records import Variant
 from workbench.core.text.formatting import meant
 from workbench.measures.metrics.definition import CONTRADICTIONS, VERDICTS
 from workbench.measures.metrics.names import Metric
 from workbench.measures.metrics.registry import METRICS
-from workbench.runner.experiment.components import Settings, component, is_mapping, read_keys, unknown, usable
+from workbench.runner.experiment.components import component, unknown, usable
+from workbench.runner.experiment.yaml_file import Settings
 
 JUDGING_KINDS: Mapping[str, Mapping[str, type[BaseModel]]] = {
     "claims": SPLITTERS,

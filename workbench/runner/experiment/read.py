@@ -9,6 +9,7 @@ import yaml
 
 from workbench.components.context.conditions import variants_of
 from workbench.components.judging.settings import Judging, prompted
+from workbench.core.component import is_mapping
 from workbench.core.environment import of_extra, require_installed
 from workbench.core.errors import ExperimentError, InputError
 from workbench.core.records import Dataset, Variant
@@ -20,11 +21,11 @@ from workbench.measures.metrics.names import Metric
 from workbench.measures.statistics.pairs import SMALLEST_DIFFERENCE
 from workbench.measures.statistics.screening import Screening
 from workbench.report.results.run_tables import MANIFEST, RunTables
-from workbench.runner.experiment.components import Settings, is_mapping, unusable, written
+from workbench.runner.experiment.components import unusable, written
 from workbench.runner.experiment.expand import as_list, configurations_of
 from workbench.runner.experiment.file import KEYS, ExperimentKeys
 from workbench.runner.experiment.judging_keys import judging_in, unjudged, usual_answer_metrics
-from workbench.runner.experiment.yaml_file import plain_value, read_yaml
+from workbench.runner.experiment.yaml_file import Settings, plain_value, read_yaml
 from workbench.runner.pipeline.configuration import Configuration, PipelineConfiguration, TargetConfiguration, recorded_settings
 
 DEFAULT_METRICS = ("span_recall@2000t", "span_precision@2000t", "recall@5", "precision@5", "mrr@10", "ndcg@10")

@@ -7,11 +7,14 @@ from typing import Any, cast
 
 import yaml
 
+from workbench.core.component import is_mapping
 from workbench.core.errors import InputError
 from workbench.core.files import decoded, in_order
 from workbench.data.files import missing
-from workbench.runner.experiment.components import DEEPEST, Settings, is_mapping
 
+Settings = dict[str, Any]
+# Deeper than any experiment, and far from Python's limit of recursion.
+DEEPEST = 32
 _LARGEST = 200_000
 # Fixes by words of the problem.
 _FIXES = {
@@ -78,7 +81,7 @@ def yaml_mapping(path: Path, text: str, keys: tuple[str, ...]) -> Settings:
     settings = _parsed(path, text)
     if not is_mapping(settings):
         what = "is empty" if settings is None else "is not a mapping of keys to values"
-        raise InputError(f"{path} {what}", f"it has the keys {', '.join(keys)}")
+        raise InputError(f"{path} {what}", f"it has the key{'s' if len(keys) > 1 else ''} {', '.join(keys)}")
     return dict(settings)
 
 
