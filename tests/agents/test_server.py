@@ -21,8 +21,8 @@ from mcp_types import CallToolResult
 
 from tests.made_runs import Made
 from workbench.agents.server import INSTRUCTIONS
-from workbench.report.render.plain import summary_lines
 from workbench.report.results.run_tables import RunTables
+from workbench.report.topics.registry import summary_lines
 from workbench.runner.execution.collect import collect
 from workbench.runner.execution.local import run_experiment
 from workbench.runner.experiment.read import experiment_of

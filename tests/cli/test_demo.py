@@ -12,8 +12,8 @@ import workbench as wb
 from tests.commands import workbench
 from tests.docs.conftest import ROOT
 from workbench.cli.demo import RECORDING
-from workbench.report.render.plain import summary_lines
 from workbench.report.results.run_tables import RunTables
+from workbench.report.topics.registry import summary_lines
 
 
 @pytest.fixture

@@ -11,10 +11,10 @@ from workbench.measures.statistics.verdict import Reason
 from workbench.report.analysis.decision import decide
 from workbench.report.analysis.findings import findings
 from workbench.report.model import Figure
-from workbench.report.render.plain import summary_lines
 from workbench.report.results.run_tables import RunTables
 from workbench.report.sentences import beside_verdict, drafts_lines
 from workbench.report.topics.decision.opening import opening
+from workbench.report.topics.registry import summary_lines
 from workbench.report.topics.retrieval.differences import differences
 
 PLACEHOLDER = '{"synthetic": true, "provenance": {"part": "placeholder"}}'

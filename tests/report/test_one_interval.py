@@ -13,8 +13,7 @@ from workbench.report.analysis.findings import Findings, findings
 from workbench.report.analysis.pairwise import comparisons_table
 from workbench.report.analysis.parts import parts
 from workbench.report.render.html import document_of, rendered
-from workbench.report.render.plain import summary_lines
-from workbench.report.topics.registry import TOPICS
+from workbench.report.topics.registry import TOPICS, summary_lines
 from workbench.report.views import ComparisonView
 
 # A difference with the interval that follows it, as in +0.099 (0.000, 0.199], or in "+0.099: more of the evidence with A than with B (0.000, 0.199]".

@@ -6,9 +6,9 @@ import pytest
 
 from tests.made_runs import settings
 from workbench.report.analysis.findings import findings
-from workbench.report.render.plain import summary_lines
 from workbench.report.results.run_tables import RunTables
 from workbench.report.sentences import about_dataset, choice_sentence
+from workbench.report.topics.registry import summary_lines
 from workbench.runner.execution.collect import collect
 from workbench.runner.execution.local import run_experiment
 from workbench.runner.experiment.read import experiment_of

@@ -11,7 +11,7 @@ from workbench.report.analysis.findings import findings
 from workbench.report.analysis.parts import parts
 from workbench.report.model import Collapsible, Columns, Figure, Section, Table
 from workbench.report.render.html import document_of, rendered
-from workbench.report.render.plain import summary_lines
+from workbench.report.topics.registry import summary_lines
 from workbench.report.views import ComparisonView, ConfigurationView
 from workbench.runner.execution.collect import collect
 

@@ -330,9 +330,9 @@ def verdict_reply(results: "Results", notes: Sequence[str] = ()) -> AgentReply:
     """Return the verdict of a run, after notes of the sweep that made it."""
     from workbench.report.analysis.decision import decide
     from workbench.report.analysis.findings import findings
-    from workbench.report.render.plain import summary_lines
     from workbench.report.sentences import about_dataset, choice_sentence, drafts_lines
     from workbench.report.topics.decision.opening import opening
+    from workbench.report.topics.registry import summary_lines
 
     found = findings(results)
     decision = decide(found)

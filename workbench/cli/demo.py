@@ -12,7 +12,6 @@ from workbench.core.environment import advice, require_installed
 from workbench.core.errors import InputError
 from workbench.core.files import store_errors
 from workbench.core.text.terminal import say, say_prose
-from workbench.report.results.run_tables import MANIFEST
 
 RECORDING = Path(__file__).parents[1] / "recording"
 _NAME = "demo"
@@ -25,8 +24,8 @@ _NAME = "demo"
 @click.pass_context
 def demo(context: click.Context, outputs: Path, lab: bool, repeat: bool) -> None:
     """Show a recorded run of the quickstart: its verdict, its report and its tables. Nothing is computed or fetched."""
-    from workbench.report.render.plain import summary_lines
     from workbench.report.results.run_tables import RunTables
+    from workbench.report.topics.registry import summary_lines
 
     if lab:
         require_lab()
@@ -50,6 +49,8 @@ def demo(context: click.Context, outputs: Path, lab: bool, repeat: bool) -> None
 
 def _copied(folder: Path) -> Path:
     """Copy the recording to a folder, unless it is there. Raises InputError if another run is there."""
+    from workbench.report.results.run_tables import MANIFEST
+
     if not (RECORDING / MANIFEST).is_file():
         raise InputError(f"the recording is missing from {RECORDING}", "install workbench again")
     with store_errors(folder):

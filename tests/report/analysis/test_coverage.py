@@ -8,8 +8,8 @@ import pytest
 from tests.made_runs import Made
 from workbench.api.results import Results
 from workbench.report.analysis.findings import findings
-from workbench.report.render.plain import summary_lines
 from workbench.report.results.run_tables import RunTables
+from workbench.report.topics.registry import summary_lines
 
 N = 120
 NOISE = np.random.default_rng(8)

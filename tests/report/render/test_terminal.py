@@ -1,6 +1,6 @@
 from workbench.report.cells import table_lines
 from workbench.report.model import Cell, Column, Row, Table
-from workbench.report.render.plain import summary_lines
+from workbench.report.topics.registry import summary_lines
 
 
 def test_a_table_is_aligned_with_numbers_to_the_right():

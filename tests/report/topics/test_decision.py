@@ -16,9 +16,9 @@ from workbench.report.analysis.findings import findings
 from workbench.report.analysis.parts import parts
 from workbench.report.analysis.ranking import RankStatus, ranking_rows
 from workbench.report.model import Opening, RankingExcerpt
-from workbench.report.render.plain import summary_lines
 from workbench.report.results.run_tables import RunTables
 from workbench.report.topics.decision.opening import about, excerpt, opening
+from workbench.report.topics.registry import summary_lines
 from workbench.report.topics.retrieval.ranking import ranking_block
 from workbench.runner.execution.collect import collect
 from workbench.runner.execution.local import run_experiment

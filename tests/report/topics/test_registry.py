@@ -10,12 +10,10 @@ import pytest
 
 from workbench.report.analysis.findings import Findings, findings
 from workbench.report.model import Prose
-from workbench.report.render import plain
 from workbench.report.render.html import document_of
-from workbench.report.render.plain import summary_lines
 from workbench.report.results.run_tables import RunTables
 from workbench.report.topics import registry
-from workbench.report.topics.registry import TOPICS
+from workbench.report.topics.registry import TOPICS, summary_lines
 from workbench.report.topics.topic import Topic
 from workbench.report.views import ComparisonView
 
@@ -92,7 +90,7 @@ def test_a_new_topic_is_in_all_views_without_another_edit(unanswered: RunTables,
         missing="no toy",
     )
     absent = replace(toy, name="absent", compute=lambda _: None)
-    for module in (plain, registry, importlib.import_module("workbench.report.views")):
+    for module in (registry, importlib.import_module("workbench.report.views")):
         monkeypatch.setattr(module, "TOPICS", (*TOPICS, toy, absent))
     assert document_of(unanswered).sections[-1].blocks == [Prose("toy of 120")]
     assert summary_lines(unanswered)[-1] == "toy line 120"

@@ -12,8 +12,8 @@ from workbench.core.fingerprint import code_digest, fingerprint
 from workbench.core.storage.result_store import MANIFEST, ResultWriter, Store
 from workbench.core.storage.stored_files import EntryManifest
 from workbench.report.render.html import write_report
-from workbench.report.render.plain import summary_lines
 from workbench.report.results.run_tables import RunTables
+from workbench.report.topics.registry import summary_lines
 from workbench.runner.execution.collect import collect
 from workbench.runner.execution.local import Outcome, run_experiment
 from workbench.runner.execution.outputs import publish as publish_run

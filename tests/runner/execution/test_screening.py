@@ -9,8 +9,8 @@ from workbench.api.results import load
 from workbench.components.embedding.static import StaticEmbedder
 from workbench.core.errors import InputError, StoreError
 from workbench.report.render.html import write_report
-from workbench.report.render.plain import summary_lines
 from workbench.report.sentences import screened_lines
+from workbench.report.topics.registry import summary_lines
 from workbench.report.views import ComparisonView
 from workbench.runner.execution.local import context_of, run_experiment
 from workbench.runner.execution.outputs import write_outputs

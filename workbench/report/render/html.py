@@ -13,7 +13,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from workbench.core.files import write_text
@@ -26,7 +25,6 @@ from workbench.report.model import Report, Sparkline
 from workbench.report.results.run_tables import RunTables
 from workbench.report.sentences import folder_of
 from workbench.report.topics.decision.opening import about, excerpt, opening
-from workbench.report.topics.registry import sections
 
 _TEMPLATES = Path(__file__).parents[1] / "templates"
 # Longest name, in letters, that is kept on one line.
@@ -46,6 +44,9 @@ def write_page(document: Report, path: Path) -> Path:
 
 def document_of(run: RunTables) -> Report:
     """Build the report of a finished run, without empty sections."""
+    # Deferred: other pages need no topic.
+    from workbench.report.topics.registry import sections
+
     conclusions = findings(run)
     names, decision = [*run.names, *run.failures], decide(conclusions)
     first = opening(decision, excerpt(decision))
@@ -53,8 +54,10 @@ def document_of(run: RunTables) -> Report:
 
 
 @functools.cache
-def environment() -> Environment:
+def environment() -> "Environment":
     """The package's templates. Values are escaped by default, and undefined names raise an error."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
     return Environment(
         loader=FileSystemLoader(_TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
@@ -120,6 +123,7 @@ def _digest(text: str) -> str:
 
 
 if TYPE_CHECKING:
+    from jinja2 import Environment
     from matplotlib.figure import Figure
 
 _CLASSES = {LINES[place]: f"line-{place}" for place in (1, 2, 3)}

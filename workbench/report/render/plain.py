@@ -1,20 +1,12 @@
-"""Render a run as lines for the terminal, and blocks as Markdown for a comment on a pull request."""
+"""Render blocks as lines of text, and as Markdown for a comment on a pull request."""
 
 import re
 
-from workbench.report.analysis.findings import findings
 from workbench.report.analysis.passages import Piece
 from workbench.report.cells import table_lines
 from workbench.report.model import Block, Collapsible, Lines, Prose, Section, Table, Term, Terms
-from workbench.report.results.run_tables import RunTables
-from workbench.report.topics.registry import TOPICS
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#~&$])")
-
-
-def summary_lines(run: RunTables) -> list[str]:
-    """Summarise a run: configurations by the primary metric with the tie set marked, then the verdict."""
-    return [line for topic in TOPICS for line in topic.terminal_lines(findings(run))]
 
 
 def markdown(block: Block) -> list[str]:

@@ -3,8 +3,9 @@
 from importlib import import_module
 from typing import Any
 
-from workbench.report.analysis.findings import Findings
+from workbench.report.analysis.findings import Findings, findings
 from workbench.report.model import Block, Collapsible, Section
+from workbench.report.results.run_tables import RunTables
 from workbench.report.topics.topic import Topic
 
 # The modules of the topics in the order of the page. To add a topic, write its module and add its name here.
@@ -46,11 +47,16 @@ def _topics_in(module: str) -> list[Topic[Any]]:
 TOPICS: tuple[Topic[Any], ...] = tuple(topic for module in MODULES for topic in _topics_in(module))
 
 
-def sections(findings: Findings) -> list[Section]:
+def summary_lines(run: RunTables) -> list[str]:
+    """Summarise a run for the terminal: configurations by the primary metric with the tie set marked, then the verdict."""
+    return [line for topic in TOPICS for line in topic.terminal_lines(findings(run))]
+
+
+def sections(conclusions: Findings) -> list[Section]:
     """Return the sections of the page, without empty ones."""
     shown: dict[str, list[tuple[Topic[Any], Section]]] = {}
     for topic in TOPICS:
-        if "page" in topic.views and (section := topic(findings)):
+        if "page" in topic.views and (section := topic(conclusions)):
             shown.setdefault(topic.chapter or section.anchor, []).append((topic, section))
     return [_chapter(anchor, members) if anchor in CHAPTERS else members[0][1] for anchor, members in shown.items()]
 

@@ -165,7 +165,7 @@ def publish_report(run: RunTables, folder: Path, store: Store) -> tuple[Path, Se
 def _render(run: RunTables, writer: ResultWriter) -> None:
     # Imported here because it takes longer than everything else and only a report needs it.
     from workbench.report.render.html import write_report
-    from workbench.report.render.plain import summary_lines
+    from workbench.report.topics.registry import summary_lines
 
     write_report(run, writer.folder / "report.html")
     writer.values(_TERMINAL, summary_lines(run))

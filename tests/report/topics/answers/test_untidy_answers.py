@@ -11,9 +11,9 @@ from tests.made_runs import Made, one_question
 from workbench.report.analysis.findings import findings
 from workbench.report.model import Collapsible, Figure, Table
 from workbench.report.render.html import document_of, rendered
-from workbench.report.render.plain import summary_lines
 from workbench.report.topics.answers.conditions import conditions
 from workbench.report.topics.answers.refusals import refusals
+from workbench.report.topics.registry import summary_lines
 from workbench.runner.execution.collect import collect
 from workbench.runner.execution.local import run_experiment
 from workbench.runner.experiment.read import experiment_of
