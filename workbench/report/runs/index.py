@@ -32,8 +32,8 @@ from workbench.report.trends import run_differences
 
 PAGE, _ROWS = "index.html", ".index.json"
 _STYLE = Path(__file__).parents[1] / "templates" / "runs.css"
-# Files that change with what a row says.
-_TABLES = ("metrics.parquet", "gate.parquet")
+# Files that change with the verdict of a row and with the outcome of its gate.
+_METRICS, _GATE = "metrics.parquet", "gate.parquet"
 _PAGES = ("report.html", "compared.html", "trends.html")
 # The verdicts that one update computes. Later ones follow at the next update.
 _MOST_READ = 20
@@ -41,7 +41,7 @@ _MOST_READ = 20
 
 @dataclass(frozen=True)
 class IndexRow:
-    """A run in an outputs folder. `mark` changes with its files; `fault` says why it cannot be read. A score is NaN if no configuration is ranked."""
+    """A run in an outputs folder. `mark` changes with its results, `gated` with its gate; `fault` says why it cannot be read. A score is NaN if no configuration is ranked."""
 
     folder: str
     mark: str
@@ -60,6 +60,7 @@ class IndexRow:
     low: float | None = None
     high: float | None = None
     gate: str = ""
+    gated: str = ""
     fault: str = ""
 
     @property
@@ -87,9 +88,9 @@ def write_index(outputs: Path, run: RunTables | None = None, folder: str = "") -
         known, rows, read = _stored(outputs), list[IndexRow](), 0
         for place in runs_by_time(outputs):
             row = known.get(place.name)
-            if row is None or row.mark != _mark(place):
+            if row is None or (row.mark, row.gated) != (_mark(place), _gated(place)):
                 own = run if place.name == folder else None
-                row = _row(place, own, computed=read < _MOST_READ or own is not None)
+                row = _row(place, own, row, computed=read < _MOST_READ or own is not None)
                 read += bool(row.mark)
             rows.append(replace(row, time=_time(place)))
         write_text(outputs / _ROWS, json.dumps([asdict(row) for row in rows], indent=0) + "\n")
@@ -107,7 +108,7 @@ def refresh_index(folder: Path) -> None:
 
 def index_row(place: Path) -> IndexRow:
     """Read the row of the run in a folder with its verdict, without writing anything."""
-    return _row(place, None, computed=True)
+    return _row(place, None, None, computed=True)
 
 
 def _run_folders(outputs: Path) -> Iterator[Path]:
@@ -129,12 +130,16 @@ def _time(place: Path) -> float:
 
 
 def _mark(place: Path) -> str:
-    """Hash what changes with the row of a run. Another commit alone changes nothing."""
-    states = [file_state(place / name) if (place / name).is_file() else None for name in _TABLES]
+    """Hash what changes with the verdict of a run. Another commit alone changes nothing."""
     try:
-        return fingerprint({**read_manifest(place), "commit": None}, states)
+        return fingerprint({**read_manifest(place), "commit": None}, file_state(place / _METRICS))
     except (OSError, ValueError):
         return ""
+
+
+def _gated(place: Path) -> str:
+    """Hash what changes with the outcome of a run's gate. Empty without one."""
+    return fingerprint(file_state(place / _GATE)) if (place / _GATE).is_file() else ""
 
 
 def _stored(outputs: Path) -> dict[str, IndexRow]:
@@ -147,8 +152,11 @@ def _stored(outputs: Path) -> dict[str, IndexRow]:
         return {}
 
 
-def _row(place: Path, run: RunTables | None, *, computed: bool) -> IndexRow:
-    """Read the row of a run. Without a verdict, its mark is empty, so that the next update computes it."""
+def _row(place: Path, run: RunTables | None, known: IndexRow | None, *, computed: bool) -> IndexRow:
+    """Read the row of a run, with the verdict of a `known` row of the same results.
+
+    Without a verdict, its mark is empty, so that the next update computes it.
+    """
     row = IndexRow(place.name, "", _time(place))
     try:
         tables = RunTables.read(place)
@@ -161,8 +169,11 @@ def _row(place: Path, run: RunTables | None, *, computed: bool) -> IndexRow:
             configurations=len(tables.names),
             failed=len(tables.failures),
             metric=str(tables.primary),
+            gated=_gated(place),
             gate=_gate(tables),
         )
+        if known is not None and known.mark == _mark(place):
+            return replace(known, gate=row.gate, gated=row.gated)
         return (
             _concluded(row, findings(tables if run is None else run), _mark(place))
             if computed
