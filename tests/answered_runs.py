@@ -10,10 +10,9 @@ import pandas as pd
 import pytest
 
 from tests.made_runs import Made
-from workbench.components.context.conditions import CONDITIONS, variants_of
+from workbench.components.context.conditions import ATTRIBUTED, CONDITIONS, WITHHELD, variants_of
 from workbench.core.records import Variant
 from workbench.core.schemas import SCHEMAS
-from workbench.measures.attribution.answer_causes import ATTRIBUTED, WITHHELD
 from workbench.measures.metrics.names import Metric
 from workbench.measures.statistics.summary import pooled, summarise
 from workbench.report.analysis.answer_values import VERBATIM

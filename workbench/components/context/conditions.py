@@ -24,6 +24,10 @@ PERTURBATIONS: Mapping[str, tuple[str, ...]] = {
 CLEAN_TWINS: Mapping[str, str] = {COUNTERFACTUAL: GOLD, INJECTION: GOLD}
 # Their passages depend on the ranking.
 RANKED = frozenset({GOLD_DISTRACTORS, RETRIEVED, MISSING_GOLD})
+# Only a refusal is right in them, since their contexts withhold the evidence.
+WITHHELD = (MISSING_GOLD, IRRELEVANT_ONLY)
+# Failures under other conditions have no cause: an attack is no fault of retrieval or answering, and without a context there is nothing to blame.
+ATTRIBUTED = (GOLD, GOLD_DISTRACTORS, RETRIEVED, *WITHHELD)
 
 
 def variants_of(conditions: Sequence[str], repeats: int = 1) -> tuple[Variant, ...]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
-from workbench.components.context.conditions import GOLD, GOLD_DISTRACTORS, IRRELEVANT_ONLY, MISSING_GOLD, RETRIEVED
+from workbench.components.context.conditions import RETRIEVED
 from workbench.components.context.question_labels import QuestionLabels, missing_characters
 from workbench.components.judging.base import Task, Verdict
 from workbench.components.judging.settings import EndToEndThresholds
@@ -21,11 +21,6 @@ from workbench.measures.attribution.causes import NOT_RETURNED, earliest
 from workbench.measures.attribution.evidence_causes import missed_documents, missed_needs
 from workbench.measures.attribution.evidence_state import EmbeddedExtent
 from workbench.measures.metrics.case import AnswerJudgements, Case, Cut, delivered_documents
-
-# Only a refusal is right in them, since their contexts withhold the evidence.
-WITHHELD = (MISSING_GOLD, IRRELEVANT_ONLY)
-# Failures under other conditions have no cause: an attack is no fault of retrieval or answering, and without a context there is nothing to blame.
-ATTRIBUTED = (GOLD, GOLD_DISTRACTORS, RETRIEVED, *WITHHELD)
 
 _DENIED: dict[Verdict, str] = {"contradicted": "contradiction", "absent": "unsupported"}
 

@@ -10,7 +10,6 @@ import pandas as pd
 import scipy
 from numpy.typing import NDArray
 
-from workbench.core.storage.vector_cache import Vectors
 from workbench.measures.metrics.coverage import Floats, Ints
 
 # With four results on one level and five on another, the clearest step has p = 2 * 2 / 126. Fewer never reach significance.
@@ -31,6 +30,7 @@ _BLOCK = 2_000_000
 
 # Positions [start, end) of each part, in two arrays.
 Parts = tuple[Ints, Ints]
+Singles = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -258,7 +258,7 @@ class DriftTest(NamedTuple):
     fall_p: float
 
 
-def drift_test(reference: Vectors, sample: Vectors, direction: Vectors, level: float, seed: int) -> DriftTest:
+def drift_test(reference: Singles, sample: Singles, direction: Singles, level: float, seed: int) -> DriftTest:
     """Test whether unit vectors (n0, d) and (n, d) have one distribution, each test at `level`. Both share the permutations.
 
     The energy distance 2 E|x - y| - E|x - x'| - E|y - y'| (Székely and Rizzo 2013) finds new subjects within the corpus. The fall of the mean
@@ -282,6 +282,6 @@ def drift_test(reference: Vectors, sample: Vectors, direction: Vectors, level: f
     return DriftTest(float(observed[0, 0]), float(p[0]), float(observed[1, 0]), float(p[1]))
 
 
-def _statistics(labels: Vectors, distances: Vectors, cosines: Vectors) -> Floats:
+def _statistics(labels: Singles, distances: Singles, cosines: Singles) -> Floats:
     """Return the energy distance and the fall of the cosine for each row of labels (b, n). Shape (2, b)."""
     return np.array([-np.einsum("bn,bn->b", labels, labels @ distances), labels @ cosines], dtype=np.float64)

@@ -11,11 +11,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workbench.components.context.conditions import CONDITIONS, RETRIEVED
+from workbench.components.context.conditions import ATTRIBUTED, CONDITIONS, RETRIEVED
 from workbench.core.memo import memoised
 from workbench.core.schemas import SCHEMAS
 from workbench.measures.attribution import causes
-from workbench.measures.attribution.answer_causes import ATTRIBUTED
 from workbench.measures.attribution.causes import CAUSE_NAMES, CAUSE_WORDS, CAUSES, EVIDENCE_CAUSES, Cause
 from workbench.measures.statistics.intervals import Interval
 from workbench.report.analysis.answer_values import answering, answers_of, question_share

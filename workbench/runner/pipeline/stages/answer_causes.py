@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 
-from workbench.components.context.conditions import RETRIEVED
+from workbench.components.context.conditions import ATTRIBUTED, RETRIEVED, WITHHELD
 from workbench.components.context.question_labels import QuestionLabels, question_labels
 from workbench.core.memo import memoised
 from workbench.core.records import Query, Variant
@@ -15,8 +15,6 @@ from workbench.core.storage.result_store import ResultWriter
 from workbench.core.text.formatting import encodable
 from workbench.core.text.words import VERSION
 from workbench.measures.attribution.answer_causes import (
-    ATTRIBUTED,
-    WITHHELD,
     AnswerCause,
     ContextEvidence,
     JudgedQuestion,
