@@ -66,6 +66,10 @@ class PipelineConfiguration:
     context: ContextPacking | None = None
     answering: Generator | None = None
 
+    def __hash__(self) -> int:
+        # The components take long to hash, and each key of a result hashes its configuration.
+        return hash(self.name)
+
     @classmethod
     def of(
         cls, chunking: Chunker, embedding: Embedder, retrieval: Retriever, rerank: Reranker | None = None, rewrite: Rewriter | None = None
@@ -194,6 +198,9 @@ class TargetConfiguration:
     target: Target
     context: ContextPacking | None = None
     answering: Generator | None = None
+
+    def __hash__(self) -> int:
+        return hash(self.name)
 
     @classmethod
     def of(cls, target: Target) -> Self:

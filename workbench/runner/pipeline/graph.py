@@ -81,6 +81,7 @@ class Graph:
         self.incomplete: dict[str, StoredResult] = {}
         self._keys: dict[Node, str] = {}
         self._identities: dict[Node, list[Any]] = {}
+        self._permitted: set[Configuration] = set()
 
     @cached_property
     def stages(self) -> Mapping[str, Stage]:
@@ -125,9 +126,11 @@ class Graph:
         Raises InputError for a configuration or a judge that names code if the run does not allow code.
         """
         if node not in self._keys:
-            # A key contains the digest of the code, and nothing is computed without a key.
-            judges = self.run.judging.named_code if self.run.judging else ()
-            require_permission((*node.configuration.named_code, *judges), self.run.allow_code)
+            if node.configuration not in self._permitted:
+                # A key contains the digest of the code, and nothing is computed without a key.
+                judges = self.run.judging.named_code if self.run.judging else ()
+                require_permission((*node.configuration.named_code, *judges), self.run.allow_code)
+                self._permitted.add(node.configuration)
             stage = self.stages[node.stage]
             sources = [self.run.fingerprints[need] for need in stage.inputs_of(node) if need in self.run.fingerprints]
             inputs = [self.key(earlier) for earlier in self.before(node)]
