@@ -219,7 +219,10 @@ def cut_answers(run: RunTables) -> list[tuple[str, int, int, bool]]:
 
     The last value says that the texts may be reasoning in place of answers: all were cut, and no mark of reasoning is in any.
     """
-    configurations = []
+    configurations = list[tuple[str, int, int, bool]]()
+    if not run.answers["truncated"].eq(True).any():
+        # To rank the configurations takes longer than all else in a repeated sweep.
+        return configurations
     for name in answering(run):
         rows = answers_of(run, name)
         rows = rows[rows["reason"] == ""]

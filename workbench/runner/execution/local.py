@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+import numpy as np
+
 from workbench.components.context.conditions import RETRIEVED
 from workbench.components.rewriting.base import TextRewriter
 from workbench.core.errors import ExperimentError, InputError, RunError, error_line
@@ -22,7 +24,7 @@ from workbench.core.text.progress import SweepProgress, current_sweep, reporting
 from workbench.measures.metrics.definition import EXPECTED
 from workbench.measures.metrics.names import Metric
 from workbench.measures.statistics.clusters import query_clusters, weighted
-from workbench.measures.statistics.summary import pooled, summarise
+from workbench.measures.statistics.summary import pooled
 from workbench.report.analysis.standings import CURVE
 from workbench.report.results.run_tables import RunMark, RunTables, run_mark
 from workbench.runner.execution.latency import LATENCIES, is_measured, latencies_of
@@ -245,8 +247,11 @@ def score_of(results: StageResults, metric: Metric) -> float:
     """Return the mean of a metric over all questions as they are asked by default, NaN without a value."""
     scores = results.entries["scores"][str(metric)].table("scores").assign(metric=str(metric))
     asked = scores[scores["condition"] == RETRIEVED] if metric.of_answers else scores
-    means = summarise(pooled(asked), weighted(query_clusters(results.run.labels), results.run.average))
-    return float(means.loc[means["slice"] == "all", "value"].iloc[0]) if len(means) else math.nan
+    rows, clusters = pooled(asked), weighted(query_clusters(results.run.labels), results.run.average)
+    values = np.full(len(clusters), np.nan)
+    values[rows["query"]] = rows["value"].where(rows["state"] == "scored")
+    scored = ~np.isnan(values)
+    return float(clusters[scored].averaged(values[None, scored])[0].mean()) if scored.any() else math.nan
 
 
 def finished_text(results: StageResults, metric: Metric, score: float, seconds: float) -> str:
