@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from workbench.systems.recorded.exports import Row, value_at
 from workbench.systems.recorded.payloads import structured
 from workbench.systems.recorded.traces.otlp import TraceEvent, TraceRecord, TraceSpan, is_otlp, otlp_records
-from workbench.systems.recorded.traces.steps import EVALUATION, mappings
+from workbench.systems.recorded.traces.steps import EVALUATION, mappings, number_in
 
 # A number is in seconds, milliseconds, microseconds or nanoseconds, which its size tells for times after 1973.
 _UNITS = ((1e11, 10**9), (1e14, 10**6), (1e17, 10**3))
@@ -151,8 +151,13 @@ def _score(row: Row, trace_id: Any, span_id: Any) -> TraceEvent:
 
 
 def _langfuse(row: Row) -> dict[str, Any]:
-    """Return a row with the names of the blob export, which those of the interface are in camel case."""
-    return _parsed({re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", key): value for key, value in row.items()})
+    """Return a row with the names of the blob export, which those of the interface are in camel case.
+
+    The CSV of the interface has times as JSON, and in earlier versions all cells.
+    """
+    row = {re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", key): value for key, value in row.items()}
+    quoted = row if str(row.get("id")).startswith('"') else ("start_time", "end_time", "timestamp")
+    return _parsed({key: _unquoted(value) if key in quoted else value for key, value in row.items()})
 
 
 def _langfuse_observation(row: Row, _: Counter[str]) -> Iterator[TraceRecord]:
@@ -162,7 +167,10 @@ def _langfuse_observation(row: Row, _: Counter[str]) -> Iterator[TraceRecord]:
 
 
 def _langfuse_trace(row: Row, left_out: Counter[str]) -> Iterator[TraceRecord]:
-    yield _span({**_langfuse(row), "trace_id": row["id"], "type": ""})
+    trace = _langfuse(row)
+    start, seconds = nanoseconds(trace["timestamp"]), number_in(trace, "latency")
+    about = {"trace_id": trace["id"], "type": "", "end_time": start + int(seconds * 1e9) if start and seconds else None}
+    yield _span({**trace, **about})
     for name, read in (("observations", _langfuse_observation), ("scores", _langfuse_score)):
         for item in mappings(row.get(name)):
             yield from read({"trace_id": row["id"], **item}, left_out)
