@@ -15,6 +15,7 @@ import pytest
 
 from tests.environments import install, outside
 from tests.made_runs import Made
+from workbench.runner.execution.collect import collect
 
 pytestmark = pytest.mark.soak
 
@@ -92,7 +93,9 @@ def _wait(address: str, running: subprocess.Popen[bytes], log: Path) -> None:
 def test_a_run_and_an_evaluation_are_on_a_server(programs: Path, server: str, made: Made, tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(SCRIPT, "utf-8")
-    folder = made.ran(3).folder
+    folder = tmp_path / "run"
+    folder.mkdir()
+    collect(made.ran(3)).write(folder)
     path = os.pathsep.join([str(ROOT), *site.getsitepackages()])
     command = [programs / "python", script, server, folder]
     done = subprocess.run(command, cwd=tmp_path, env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True, timeout=300)
