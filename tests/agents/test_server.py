@@ -21,6 +21,7 @@ from mcp_types import CallToolResult
 
 from tests.made_runs import Made
 from workbench.agents.server import INSTRUCTIONS
+from workbench.api.results import Results
 from workbench.report.results.run_tables import RunTables
 from workbench.report.topics.registry import summary_lines
 from workbench.runner.execution.collect import collect
@@ -151,6 +152,46 @@ def test_each_reading_tool_replies_with_the_words_of_the_terminal_and_with_value
     assert "lost nothing" in agent.text("lost_questions", run="two", configuration="fixed-16-0-bm25-k5", baseline="two")
     assert "recall@3 >= 0.1" in agent.text("gate", run="two", rules=["recall@3 >= 0.1"], configuration="fixed-16-0-bm25-k5")
     assert "Delivered, by rank" in agent.text("explain_question", run="two", question="q0-0")
+
+
+def test_two_configurations_are_compared_by_every_metric(agent: Agent) -> None:
+    first, second = "fixed-16-0-bm25-k5", "fixed-24-0-bm25-k5"
+    values = agent("verdict", run="two", configuration=first, other=second).structured_content
+    expected = Results.read(agent.folder / "outputs" / "two").compare(first, second)
+    assert [(row["metric"], row["difference"]) for row in values["differences"]] == list(expected["difference"].round(10).items())
+    text = agent.text("verdict", run="two", configuration=first, other=second).splitlines()
+    assert text[0] == f"{first} − {second} of two"
+    assert len(text) == 1 + len(expected)
+    assert "exploratory" in text[-1]
+    assert "is compared with itself" in agent.refusal("verdict", run="two", configuration=first, other=first)
+    assert "give other" in agent.refusal("verdict", run="two", configuration=first)
+
+
+def test_all_retrieved_chunks_of_a_question_are_in_its_explanation(agent: Agent) -> None:
+    name = "fixed-16-0-bm25-k5"
+    values = agent("explain_question", run="two", question="q0-0", configuration=name, most=4).structured_content
+    hits = Results.read(agent.folder / "outputs" / "two").hits.query("configuration == @name and query_id == 'q0-0'")
+    assert [row["rank"] for row in values["hits"]] == [1, 2, 3, 4]
+    assert values["hits_of"] == len(hits) > 20
+    text = agent.text("explain_question", run="two", question="q0-0", configuration=name)
+    assert all(f"> {row.rank}: {row.doc_id}:{row.start}-{row.end}, score" in text for row in hits.head(20).itertuples())
+
+
+def test_misses_of_a_baseline_say_so(folder: Path, agent: Agent) -> None:
+    name = "fixed-16-0-bm25-k5"
+    assert agent.text("lost_questions", run="two", configuration=name).startswith(f"{name} of two\n")
+    shutil.copytree(folder / "outputs" / "two", folder / "outputs" / "based")
+    manifest = folder / "outputs" / "based" / "manifest.json"
+    manifest.write_text(json.dumps(json.loads(manifest.read_text("utf-8")) | {"baseline": name}), "utf-8")
+    assert agent.text("lost_questions", run="based", configuration=name).startswith(f"{name}, the baseline of ")
+
+
+@pytest.mark.parametrize("connection", ["agent", "runner"])
+def test_a_model_that_cannot_be_fetched_is_one_line(connection: str, request: pytest.FixtureRequest) -> None:
+    model = {"embedding": {"kind": "sentence-transformers", "model": "nobody/no-such-model"}, "retrieval": {"kind": "dense", "k": 5}}
+    refusal = request.getfixturevalue(connection).refusal("plan", experiment=settings(pipeline=model))
+    assert "nobody/no-such-model" in refusal
+    assert not refusal.startswith("unexpected")
 
 
 def test_the_server_starts_without_what_its_tools_import(run_python: Callable[..., str]) -> None:
@@ -334,6 +375,25 @@ def test_a_cancelled_call_ends_its_sweep_and_one_can_follow(runner: Agent) -> No
     runner.portal.call(cancelled)
     wait_for(lambda: not sweeping())
     assert "above the limit" in runner.refusal("sweep", experiment="two.yaml", calls=1)
+
+
+@pytest.mark.slow
+def test_a_second_sweep_at_once_is_refused_and_the_first_goes_on(runner: Agent) -> None:
+    replies = {}
+
+    async def both() -> None:
+        async def ask(name: str) -> None:
+            replies[name] = await runner.client.call_tool("sweep", {"experiment": settings(name=name)})
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(ask, "early")
+            await anyio.to_thread.run_sync(wait_for, sweeping)
+            await ask("late")
+            assert "early" not in replies
+
+    runner.portal.call(both)
+    assert replies["late"].content[0].text == "another sweep is running; wait until it is finished"
+    assert not replies["early"].is_error
 
 
 @pytest.mark.slow
