@@ -48,7 +48,9 @@ def locking(descriptor: int, _: int, count: int) -> None:
     """Do what msvcrt does with LK_NBLCK: lock bytes from the position of an open file."""
     import fcntl
 
-    wanted = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_CUR, 0, count, 0)
+    # Windows locks a file that was opened to read or to write (LockFile). Linux has only a shared lock for the first, which no writer's can join.
+    reads = fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY
+    wanted = struct.pack("hhqqi4x", fcntl.F_RDLCK if reads else fcntl.F_WRLCK, os.SEEK_CUR, 0, count, 0)
     try:
         fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, wanted)
     except BlockingIOError:

@@ -152,12 +152,23 @@ def test_a_sweep_with_notebooks_its_gate_export_doctor_and_init_give_what_they_g
     assert seen[0] == seen[1]
 
 
-CORE = ("tests/core/storage/test_result_store.py", "tests/core/storage/test_damaged_cache_files.py", "tests/core/test_files.py")
+WHOLE_FILES = (
+    "tests/api/scoring/test_score.py",
+    "tests/core/storage/test_damaged_cache_files.py",
+    "tests/core/storage/test_result_store.py",
+    "tests/core/test_files.py",
+    "tests/monitor/log/test_compaction.py",
+    "tests/monitor/log/test_log_writer.py",
+    "tests/report/results/test_run_tables.py",
+    "tests/report/results/test_table_file.py",
+    "tests/runner/execution/test_local.py",
+    "tests/runner/execution/test_two_sweeps.py",
+)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("file", CORE)
-def test_the_tests_of_the_core_pass(file: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("file", WHOLE_FILES)
+def test_the_tests_of_a_file_pass(file: str, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pytest", "-n", "0", "-q", "-p", "no:cacheprovider", "--basetemp", str(tmp_path / "temporary"), file]
     done = subprocess.run(command, env=environment(tmp_path), cwd=ROOT, capture_output=True, encoding="utf-8", check=False)
     assert done.returncode == 0, done.stdout[-8_000:]

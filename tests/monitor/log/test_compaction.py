@@ -1,4 +1,3 @@
-import fcntl
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +8,7 @@ from filelock import FileLock
 
 from tests.monitor.log_lines import line, question, write_segment
 from workbench.core.errors import InputError
+from workbench.core.operating_system import lock_file
 from workbench.monitor.log import log_files
 from workbench.monitor.log.log_files import compact
 from workbench.monitor.log.reading import LoggedQuestions
@@ -78,7 +78,7 @@ def test_a_segment_that_is_written_is_left_alone(tmp_path: Path) -> None:
     for name in "abc":
         write_segment(tmp_path / f"{name}.jsonl", [question(ord(name))])
     with (tmp_path / "b.jsonl").open("ab") as live:
-        fcntl.flock(live, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock_file(live.fileno())
         done = compact(tmp_path, idle_seconds=-60)
         assert done.skipped == (tmp_path / "b.jsonl",)
         live.write(line(question(7)))
