@@ -377,7 +377,8 @@ def test_a_table_in_a_cell_leaves_the_rows_of_the_outer_one():
     )
 
 
-def test_a_main_part_of_another_name_is_read_in_the_same_way():
+@pytest.mark.parametrize("separator", ["/", "\\"])
+def test_a_main_part_of_another_name_is_read_in_the_same_way(separator):
     names = {
         "[Content_Types].xml": "<Types xmlns='http://schemas.openxmlformats.org/package/2006/content-types'/>",
         "_rels/.rels": "<Relationships xmlns='http://schemas.openxmlformats.org/package/2006/relationships'><Relationship Id='rId1' "
@@ -387,7 +388,7 @@ def test_a_main_part_of_another_name_is_read_in_the_same_way():
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
         for name, content in names.items():
-            archive.writestr(name, content)
+            archive.writestr(name.replace("/", separator), content)
     assert convert(".docx", file.getvalue()).text == "80 euros\n"
 
 

@@ -139,6 +139,9 @@ def office_file(raw: bytes, folder: str, kind: str) -> BytesIO:
     try:
         with zipfile.ZipFile(BytesIO(raw)) as archive:
             parts = archive.infolist()
+            # Some programs write the names of Windows, which zipfile reads there alone.
+            for part in parts:
+                part.filename = part.filename.replace("\\", "/")
             if any(part.flag_bits & _ENCRYPTED_PART for part in parts):
                 raise UnreadableFileError("is encrypted; remove its password")
             _check_sizes(parts, len(raw))
