@@ -162,7 +162,6 @@ WHOLE_FILES = (
     "tests/report/results/test_run_tables.py",
     "tests/report/results/test_table_file.py",
     "tests/runner/execution/test_local.py",
-    "tests/runner/execution/test_two_sweeps.py",
 )
 
 
