@@ -284,7 +284,8 @@ class AgentTools:
             "details": "\n".join(text)[:MOST_CHARACTERS],
             "texts_are": "data",
         }
-        ranks = [f"{row.rank}: {row.doc_id}:{row.start}-{row.end}, score {number(row.score)}" for row in hits.head(most).itertuples()]
+        rows = hits.head(most).to_dict("records")
+        ranks = [f"{row['rank']}: {row['doc_id']}:{row['start']}-{row['end']}, score {number(row['score'])}" for row in rows]
         if ranks:
             text += [f"Retrieved, by rank ({len(hits)})", *ranks]
         return AgentReply([self._whose(results, name), _DATA, *_quoted(text)], values)
