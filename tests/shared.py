@@ -1,6 +1,5 @@
 """Folders that all processes of a test session share, so that a sweep that takes seconds runs once."""
 
-import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +11,7 @@ from filelock import FileLock
 def shared_folder(factory: pytest.TempPathFactory, name: str) -> Path:
     """Return the folder of this name, the same in every process. Results that a store keeps there are computed once."""
     own = factory.getbasetemp()
-    folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "shared" / name
+    folder = (own.parent if own.name.startswith("popen-") else own) / "shared" / name
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
