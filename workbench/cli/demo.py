@@ -44,7 +44,7 @@ def demo(context: click.Context, outputs: Path, lab: bool, repeat: bool) -> None
     if lab:
         open_lab(work_notebook(folder))
     say(f'In a notebook: workbench demo --lab. In Python: wb.load("{folder.as_posix()}").')
-    say(f"To repeat it in minutes: {advice('sweep')}, then workbench demo --repeat.")
+    say(f"To repeat it in minutes, which the next step needs: {advice('sweep')}, then workbench demo --repeat.")
 
 
 def _copied(folder: Path) -> Path:
