@@ -74,7 +74,9 @@ class Agent(NamedTuple):
 
 
 def parameters(folder: Path, *options: str) -> StdioServerParameters:
-    return StdioServerParameters(command=START[0], args=[*START[1:], "mcp", str(folder), *options], env=dict(os.environ))
+    return StdioServerParameters(
+        command=START[0], args=[*START[1:], "mcp", str(folder), *options], env={**os.environ, "OUTSIDE": str(folder.parent / "outside")}
+    )
 
 
 @pytest.fixture(scope="module")
@@ -221,7 +223,11 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "a dataset above": ("check_dataset", {"path": "../outside/data"}, HERE),
     "a linked dataset": ("check_dataset", {"path": "linked"}, HERE),
     "a variable": ("check_dataset", {"path": "$HOME"}, HERE),
+    "a dataset that a variable names": ("check_dataset", {"path": "$OUTSIDE/data"}, HERE),
+    "a dataset that a variable of a variable names": ("check_dataset", {"path": "$$OUTSIDE/data"}, "has a $ or a ~"),
+    "a dataset at home": ("check_dataset", {"path": "./~"}, "has a $ or a ~"),
     "a run above": ("verdict", {"run": "../outside/two"}, HERE),
+    "a run that a variable names": ("verdict", {"run": "$$OUTSIDE/two"}, "has a $ or a ~"),
     "a linked run": ("verdict", {"run": "linked"}, HERE),
     "a baseline above": ("gate", {"run": "two", "baseline": "../outside/two", "configuration": "fixed-16-0-bm25-k5"}, HERE),
     "a broken run": ("verdict", {"run": "broken"}, "not a readable table"),
@@ -241,6 +247,7 @@ HTTP = {
 }
 BEYOND: dict[str, tuple[dict[str, Any], str]] = {
     "a dataset above": ({"dataset": {"kind": "golden", "path": "../outside/data"}}, f"dataset.path '../outside/data' {HERE}"),
+    "a dataset that a variable names": ({"dataset": {"kind": "golden", "path": "$$OUTSIDE/data"}}, "has a $ or a ~"),
     "a linked dataset": ({"dataset": {"kind": "golden", "path": "linked"}}, HERE),
     "documents above": ({"dataset": {"kind": "golden", "path": "data", "documents": "/etc"}}, HERE),
     "a dataset of the network": ({"dataset": {"kind": "nfcorpus"}}, "give dataset.path"),

@@ -2,7 +2,11 @@
 
 import html
 import json
+import os
 import re
+import shutil
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -11,7 +15,7 @@ import yaml
 import workbench as wb
 from tests.commands import workbench
 from tests.docs.conftest import ROOT
-from workbench.cli.demo import RECORDING
+from workbench.cli.demo import RECORDING, _copied
 from workbench.report.results.run_tables import RunTables
 from workbench.report.topics.registry import summary_lines
 
@@ -43,6 +47,32 @@ def test_a_second_call_shows_it_again_and_another_run_in_its_place_is_kept(shown
     assert done.returncode == 2
     assert "outputs/demo is not the recording; move it away, or give another --outputs" in done.stderr
     assert '"mine"' in place.read_text("utf-8")
+
+
+DAMAGES: Mapping[str, Callable[[Path], object]] = {
+    "a table gone": lambda folder: (folder / "metrics.parquet").unlink(),
+    "a manifest cut": lambda folder: os.truncate(folder / "manifest.json", 9),
+    "a link to nowhere": lambda folder: (shutil.rmtree(folder), folder.symlink_to("nowhere")),
+}
+
+
+@pytest.mark.usefixtures("shown")
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_part_of_the_recording_or_a_link_to_nowhere_is_not_the_recording(damage: str) -> None:
+    place = Path("outputs/demo")
+    DAMAGES[damage](place)
+    done = workbench("demo")
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == ["workbench: outputs/demo is not the recording; move it away, or give another --outputs"]
+
+
+def test_calls_at_the_same_time_show_the_same_recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with ThreadPoolExecutor(3) as pool:
+        copies = [pool.submit(_copied, Path("outputs/demo")) for _ in range(24)]
+    assert [copy.result() for copy in copies] == [Path("outputs/demo")] * 24
+    assert [path.name for path in Path("outputs").iterdir()] == ["demo"]
+    assert {path.name for path in Path("outputs/demo").iterdir()} == {path.name for path in RECORDING.iterdir()}
 
 
 def test_it_is_a_run_of_the_shipped_experiment_by_committed_code_without_a_path_of_its_machine() -> None:

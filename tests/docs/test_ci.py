@@ -258,6 +258,14 @@ def test_the_action_reads_no_input_as_a_command_and_leaves_an_alarm_to_a_later_s
     action = Action(odd, tmp_path / "output")
     assert not action.run(first, "gate", code=2)
     assert not (first.folder / "ran").exists()
+    first.shell("workbench sweep experiments/rag.yaml")
+    lines = "--rule 'recall@5 >= 0.01'\n--rule \"span_recall@2000t >= {}\"\n"
+    for least, code in ((0.01, 0), (1, 1)):
+        both = {"uses": odd["uses"], "with": {"run": "rag", "options": lines.format(least)}}
+        shown = Action(both, tmp_path / f"lines-{code}").run(first, "gate", code=code)
+        assert "recall@5 >= 0.01" in shown
+        assert f"span_recall@2000t >= {least}" in shown
+    Action({"uses": odd["uses"], "with": {"run": "rag", "options": "--rule 'recall@5"}}, tmp_path / "quote").run(first, "gate", code=1)
     # A drop that another run may not repeat: the run says that a server reranked its hits.
     first.set(pipeline=FAST | {"chunking": {"kind": "markdown", "size": 24}})
     first.shell("workbench sweep experiments/rag.yaml")

@@ -61,8 +61,11 @@ class WorkingFolder:
         """Return the fault of a path that leads outside of the folder, None for any other."""
         if "\0" in path:
             return "is no path"
-        target = Path(os.path.realpath(self.root / expand(path)))
-        return None if target.is_relative_to(self.root) else "leads outside of the working folder"
+        place = os.path.relpath(os.path.realpath(self.root / expand(path)), self.root)
+        if Path(place).parts[:1] == ("..",) or os.path.isabs(place):
+            return "leads outside of the working folder"
+        # What reads it expands it again.
+        return None if str(expand(place)) == place else "has a $ or a ~ that stands for another place"
 
     def run(self, name: str) -> "Results":
         """Open a run by its name in the outputs, or by its folder. Raises InputError if it cannot be read or its rules name files outside."""

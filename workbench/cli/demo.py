@@ -1,6 +1,9 @@
 """The command `demo`: a recorded run of the quickstart, which comes with the package."""
 
+import contextlib
+import os
 import shutil
+import tempfile
 from pathlib import Path
 
 import click
@@ -48,18 +51,20 @@ def demo(context: click.Context, outputs: Path, lab: bool, repeat: bool) -> None
 
 
 def _copied(folder: Path) -> Path:
-    """Copy the recording to a folder, unless it is there. Raises InputError if another run is there."""
+    """Copy the recording to a folder, unless it is there. Raises InputError if something else is there, or a part of it is missing."""
     from workbench.report.results.run_tables import MANIFEST
 
     if not (RECORDING / MANIFEST).is_file():
         raise InputError(f"the recording is missing from {RECORDING}", "install workbench again")
     with store_errors(folder):
-        if folder.exists():
-            if not (folder / MANIFEST).is_file() or (folder / MANIFEST).read_bytes() != (RECORDING / MANIFEST).read_bytes():
-                raise InputError(f"{folder} is not the recording", "move it away, or give another --outputs")
-            return folder
-        aside = folder.with_name(f".{folder.name}.part")
-        shutil.rmtree(aside, ignore_errors=True)
-        shutil.copytree(RECORDING, aside)
-        aside.rename(folder)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        if not os.path.lexists(folder):
+            # Calls at the same time copy to folders of their own, and the first that is finished stays.
+            with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as own:
+                copy = shutil.copytree(RECORDING, Path(own) / folder.name)
+                with contextlib.suppress(OSError):
+                    copy.rename(folder)
+    absent = [path.name for path in RECORDING.iterdir() if not (folder / path.name).is_file()]
+    if absent or (folder / MANIFEST).read_bytes() != (RECORDING / MANIFEST).read_bytes():
+        raise InputError(f"{folder} is not the recording", "move it away, or give another --outputs")
     return folder
