@@ -6,6 +6,7 @@ pytest's temporary folders, of all workers, what tests printed, `outputs`, the s
 
 import base64
 import gzip
+import lzma
 import os
 import secrets
 import tempfile
@@ -112,7 +113,7 @@ def contents(path: Path) -> Iterator[bytes]:
                 yield from (packed.read(name) for name in packed.namelist())
         elif content[:2] == b"\x1f\x8b":
             yield gzip.decompress(content)
-    except (pa.ArrowException, zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, RuntimeError):
+    except (pa.ArrowException, zipfile.BadZipFile, zlib.error, lzma.LZMAError, OSError, EOFError, ValueError, RuntimeError):
         return
 
 

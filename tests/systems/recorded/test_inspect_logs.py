@@ -47,6 +47,25 @@ def log(samples: list[Any], compression: int = zipfile.ZIP_DEFLATED) -> bytes:
     return written.getvalue()
 
 
+# The size of the first sample, as a zip has it.
+SIZE = len(json.dumps(SAMPLES[0])).to_bytes(4, "little")
+
+
+def encrypted(raw: bytes) -> bytes:
+    """A log whose directory says that all files are encrypted."""
+    directory = b"PK\x01\x02\x14\x03\x14\0"
+    assert directory + b"\0\0" in raw
+    return raw.replace(directory + b"\0\0", directory + b"\x01\0")
+
+
+def damaged(raw: bytes) -> bytes:
+    """A log whose first sample has other bytes in its middle."""
+    with zipfile.ZipFile(io.BytesIO(raw)) as packed:
+        member = packed.getinfo("samples/0_epoch_1.json")
+    middle = member.header_offset + 30 + len(member.filename) + member.compress_size // 2
+    return raw[:middle] + b"\xff" * 16 + raw[middle + 16 :]
+
+
 @pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, 93])
 def test_a_log_has_answers_and_the_documents_of_metadata_and_store(tmp_path: Path, compression: int) -> None:
     (tmp_path / "a.eval").write_bytes(log(SAMPLES, compression))
@@ -81,15 +100,32 @@ def test_samples_of_several_epochs_are_chosen_by_their_epoch(recorded) -> None:
     assert answer(recorded("b.json", {"samples": samples}, where={"epoch": "2"})).text == "A bed."
 
 
+def test_folders_in_a_log_that_was_packed_again_are_no_samples(tmp_path: Path) -> None:
+    file = tmp_path / "a.eval"
+    file.write_bytes(log(SAMPLES))
+    with zipfile.ZipFile(file, "a") as packed:
+        packed.mkdir("samples")
+        packed.mkdir("samples/empty")
+    assert answer(RecordedTarget(name="other", path=str(file))).text == "A place."
+
+
 def test_a_broken_log_is_one_line(tmp_path: Path, wording) -> None:
     whole = log(SAMPLES, 93)
     broken = {
         "no zip": b"{}",
         "cut": whole[:200],
         "a changed byte": whole.replace(b"\x28\xb5\x2f\xfd", b"\x28\xb5\x2f\xfe"),
-        "another size": whole.replace(len(json.dumps(SAMPLES[0])).to_bytes(4, "little"), b"\x07\0\0\0"),
+        "another size": whole.replace(SIZE, b"\x07\0\0\0"),
         "no sample": log([]),
         "no object": log(["a sample"]),
+        "an empty object": log([{}]),
+        "another object": log([{"topic": "A berth", "reply": "A place."}]),
+        "encrypted": encrypted(log(SAMPLES)),
+        "encrypted by Zstandard": encrypted(whole),
+        "an LZMA entry": damaged(log(SAMPLES, zipfile.ZIP_LZMA)),
+        "a bzip2 entry": damaged(log(SAMPLES, zipfile.ZIP_BZIP2)),
+        "a deflated entry": damaged(log(SAMPLES)),
+        "a longer entry": log(SAMPLES, zipfile.ZIP_STORED).replace(SIZE, b"\xff\xff\x01\0"),
     }
 
     def read(name: str) -> None:

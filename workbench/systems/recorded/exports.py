@@ -4,6 +4,7 @@ Logs of Inspect are as inspect-ai 0.3.285 writes them: `.eval`, a zip with one J
 """
 
 import io
+import lzma
 import re
 import zipfile
 import zlib
@@ -356,6 +357,8 @@ DEEPEVAL = ExportFormat("deepeval", lambda row: "input" in row and any(key in ro
 LOG_SUFFIX = ".eval"
 # The number of Zstandard in the list of zip's compression methods. zipfile reads it from Python 3.14.
 _ZSTANDARD = 93
+# The flag of an encrypted file.
+_ENCRYPTED = 1
 # The length of the header before a file in a zip, and where it has the lengths of the name and of the extra field.
 _HEADER, _LENGTHS = 30, (26, 28)
 # Large fields of a sample that have no question, answer or documents.
@@ -369,21 +372,23 @@ def log_samples(file: Path, draft: DatasetDraft) -> Rows:
         return []
     try:
         with zipfile.ZipFile(io.BytesIO(raw)) as log:
-            members = [member for member in log.infolist() if member.filename.startswith("samples/")]
+            members = [member for member in log.infolist() if member.filename.startswith("samples/") and not member.is_dir()]
             if fault := draft.files.too_large(sum(member.file_size for member in members)):
                 draft.fault(str(file), f"unpacked {fault}")
                 return []
             if not members:
                 draft.fault(str(file), "is a log of Inspect without samples; run the evaluation again")
             texts = [(_unpacked(raw, log, member), f"{file} {member.filename}") for member in members]
-    except (zipfile.BadZipFile, zlib.error, OSError, ValueError, NotImplementedError) as error:
-        draft.fault(str(file), f"is not a log of Inspect ({error}); write it again, or give its JSON")
+    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, ValueError, NotImplementedError) as error:
+        draft.fault(str(file), f"is not a log of Inspect ({str(error) or 'it is cut off'}); write it again, or give its JSON")
         return []
     return objects(_parsed(texts, draft), draft)
 
 
 def _unpacked(raw: bytes, log: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
-    """Return the content of a file. Raises ValueError or OSError if it is damaged."""
+    """Return the content of a file. Raises ValueError if it is encrypted, and an error of its compression if it is damaged."""
+    if member.flag_bits & _ENCRYPTED:
+        raise ValueError(f"{member.filename} is encrypted")
     if member.compress_type != _ZSTANDARD:
         return log.read(member)
     from pyarrow import BufferReader, CompressedInputStream  # heavy
@@ -423,7 +428,12 @@ def _inspect(rows: Rows) -> Iterator[ExportedRow]:
         documents = next((place for place in (metadata, store) if has_documents(place)), None)
         error = _mapping(row.get("error")).get("message") or output.get("error")
         kept = {key: value for key, value in row.items() if key not in _UNUSED}
-        yield ExportedRow(kept, where, row.get("input"), answer, documents, query_id, error)
+        missing = (
+            ""
+            if INSPECT.marks(row)
+            else f"is no sample of Inspect, which has id, epoch, input, target and output; its keys are {_keys(row)}"
+        )
+        yield ExportedRow(kept, where, row.get("input"), answer, documents, query_id, error, missing=missing)
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

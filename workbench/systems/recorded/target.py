@@ -147,11 +147,11 @@ def read_results(
         return RecordedResponses("trec", _ranked(read_run(file)), "remove one of them", draft, found_only=True)
     rows = chosen_rows(_rows(file, draft), dict(where), path, draft)
     draft.raise_first()
-    if format_name == "auto":
+    if format_name == "auto" and file.suffix.lower() != LOG_SUFFIX:
         keys = {key: value for row, _ in rows[:_SAMPLE] for key, value in row.items()}
         export = next((export for export in _EXPORTS.values() if export.marks(keys)), None)
     else:
-        export = _EXPORTS.get(format_name)
+        export = INSPECT if format_name == "auto" else _EXPORTS.get(format_name)
     if export is None:
         _refuse(path, _OWN, fields)
         name, choice, results = _OWN, "a field", own_results(rows, draft)
