@@ -3,6 +3,7 @@
 import dataclasses
 import datetime
 import math
+import sys
 import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
@@ -146,9 +147,9 @@ def attributes(value: object) -> Mapping[str, Any]:
 
 
 def number(value: object) -> float | None:
-    """Return a finite number, also one of numpy, or None for anything else."""
+    """Return a finite number, also one of numpy, or None for anything else, such as a whole number that no float can express."""
     found = _item(value)
-    return found if isinstance(found, int | float) and not isinstance(found, bool) and math.isfinite(found) else None
+    return found if isinstance(found, int | float) and not isinstance(found, bool) and abs(found) <= sys.float_info.max else None
 
 
 def whole(value: object) -> int | None:
@@ -188,4 +189,8 @@ def _plain(value: Any) -> Any:
 
 def _item(value: Any) -> Any:
     """Return the Python value of a scalar of numpy."""
-    return value.item() if type(value).__module__ == "numpy" and getattr(value, "ndim", None) == 0 else value
+    if type(value).__module__ != "numpy" or getattr(value, "ndim", None) != 0:
+        return value
+    item = value.item()
+    # That of a time in nanoseconds is a number.
+    return value.astype(f"{value.dtype.kind}8[us]").item() if value.dtype.kind in "mM" and isinstance(item, int) else item

@@ -34,6 +34,10 @@ class Model(BaseModel):
 Row = namedtuple("Row", "id text")
 
 
+# The item of a time of numpy in nanoseconds is a whole number.
+TIMES = (datetime.timedelta(1), pd.Timedelta(1), np.timedelta64(1, "ns"), np.timedelta64(1, "D"), np.datetime64("2026-01-02", "ns"))
+
+
 def hits(value: object, **settings: Any) -> list[TargetHit]:
     return searched(PythonTarget(name="mine", search=lambda _: value, **settings))
 
@@ -57,7 +61,7 @@ def test_hits_are_read_from_every_form() -> None:
         ([Found("a", 3, 9)], [{"doc_id": "a", "score": 0.5, "start": 3, "end": 9, "metadata": {"section": "pay"}}]),
         ([Row("a", "A")], [{"doc_id": "a", "text": "A"}]),
         (pd.DataFrame({"id": ["a"], "score": [0.5]}), [{"doc_id": "a", "score": 0.5}]),
-        ([{"id": "a", "score": float("nan")}], [{"doc_id": "a"}]),
+        *(([{"id": "a", "score": score}], [{"doc_id": "a"}]) for score in (float("nan"), 10**400, True, b"1", *TIMES)),
     ]
     assert [[fields(hit) for hit in hits(value)] for value, _ in forms] == [expected for _, expected in forms]
 
@@ -74,8 +78,10 @@ def test_no_more_hits_than_asked_for_are_kept() -> None:
 
 def test_metadata_keeps_only_what_json_can_express() -> None:
     given = {"day": datetime.date(2026, 1, 2), "vector": np.zeros(3), "tags": ["a"], "nan": float("nan"), "page": np.int64(4)}
+    given |= {"noon": np.datetime64("2026-01-02T12", "ns"), "month": np.datetime64("2026-01"), "age": np.timedelta64(5, "ns")}
     (hit,) = hits([{"id": "a", "metadata": given}])
-    assert hit.metadata == {"day": "2026-01-02", "tags": ["a"], "page": 4}
+    known = {"day": "2026-01-02", "tags": ["a"], "page": 4, "noon": "2026-01-02 12:00:00", "month": "2026-01-01"}
+    assert hit.metadata == known
 
 
 def test_another_form_of_hits_is_an_error_that_names_it_and_the_accepted_forms(wording) -> None:

@@ -257,6 +257,13 @@ def test_a_recorded_error_is_a_failure_of_its_question(recorded, value: object, 
     assert answer(target, PILOT).text == "The owner."
 
 
+@pytest.mark.parametrize("kind", ["langsmith", "promptfoo"])
+def test_a_score_that_is_no_finite_number_is_none(recorded, kind: str) -> None:
+    documents = [{"id": place, "score": score} for place, score in enumerate((10**400, -(10**400), True, "0.5", 0.5))]
+    found = search(recorded(*outputs({"answer": "A place.", "documents": documents}, kind)))
+    assert [hit.score for hit in found] == [None, None, None, None, 0.5]
+
+
 def test_a_recorded_part_that_is_no_text_leaves_the_documents(recorded) -> None:
     content = [{"type": "tool_result", "content": "A page."}, {"type": "text", "text": "A place."}]
     target = recorded(*outputs({"content": content, "documents": ["one"]}))

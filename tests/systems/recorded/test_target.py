@@ -191,6 +191,7 @@ def test_a_bad_line_is_one_line(recorded, wording) -> None:
             {"query_id": "q1", "hits": [{"id": "a"}]},
             {"query_id": "q1", "hits": ["a", {"score": 1}]},
             {"query_id": "q1", "hits": [{"doc_id": "a", "score": "1"}]},
+            {"query_id": "q1", "hits": [{"doc_id": "a", "score": 10**400}]},
             {"query_id": "q1", "hits": [{"doc_id": "a", "start": 3, "end": 3}]},
             {"query_id": "q1", "hits": [{"doc_id": "a", "end": 3}]},
             {"query_id": "q1", "answer": "a", "sources": [" "]},

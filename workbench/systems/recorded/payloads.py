@@ -6,7 +6,6 @@ Applications name them as they like, so the usual names are tried in order: thos
 import ast
 import io
 import json
-import math
 import re
 import tokenize
 import warnings
@@ -26,6 +25,7 @@ from workbench.systems.contents import (
     SCORES,
     TEXTS,
     is_content,
+    number,
     text_of_parts,
 )
 
@@ -185,7 +185,7 @@ def _hit(item: Any, place: int) -> TargetHit:
     text, score = _first((item,), TEXTS, str), _first((item, around), SCORES, int | float)
     if doc_id is None and text is None and not metadata:
         raise ValueError(f"has the keys {', '.join(map(repr, item))} in document {place}, and none is its text or its id")
-    finite = score if score is not None and not isinstance(score, bool) and math.isfinite(score) else None
+    finite = number(score)
     return TargetHit(doc_id=doc_id, text=text, score=None if finite is None else float(finite), metadata=metadata)
 
 

@@ -3,7 +3,6 @@
 import asyncio
 import functools
 import json
-import math
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import lru_cache
@@ -24,6 +23,7 @@ from workbench.data.formats.table_rows import read_rows
 from workbench.data.formats.trec import NOT_SCORED, read_run
 from workbench.data.lines import json_lines, objects, parse_json, read_text, reason
 from workbench.systems.base import System, Target, TargetDownError, TargetError, TargetResources
+from workbench.systems.contents import number
 from workbench.systems.recorded.exports import (
     DEEPEVAL,
     INSPECT,
@@ -108,7 +108,7 @@ def _is_position(value: object) -> bool:
 _HIT_CHECKS: Mapping[str, Callable[[object], bool]] = {
     "doc_id": lambda value: isinstance(value, str) and bool(value),
     "text": lambda value: isinstance(value, str),
-    "score": lambda value: isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value),
+    "score": lambda value: number(value) is not None,
     "start": _is_position,
     "end": _is_position,
     "metadata": lambda value: isinstance(value, dict),
