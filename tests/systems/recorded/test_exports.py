@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -185,11 +186,17 @@ DOUBT = "Perhaps a place, a ship or a pilot."
 
 def outputs(value: object, kind: str = "langsmith") -> tuple[str, list[dict[str, object]]]:
     """The result of an application under two questions; the second has an answer in any case."""
-    other = {"answer": "The owner."}
-    if kind == "promptfoo":
-        rows = [promptfoo_result(query.text, "rag", response={"output": out}) for query, out in ((BERTH, value), (PILOT, other))]
-        return "a.json", rows
-    return "a.jsonl", [{"inputs": {"question": query.text}, "outputs": out} for query, out in ((BERTH, value), (PILOT, other))]
+    results = [(BERTH.text, value), (PILOT.text, {"answer": "The owner."})]
+    noon: dict[str, object] = {"start_time": "2026-11-01T12:00:00Z", "error_info": None}
+    mlflow: dict[str, object] = {"request_time": 1_793_534_400_000, "trace_metadata": {}, "tags": {}}
+    rows: dict[str, Callable[[str, object], dict[str, object]]] = {
+        "promptfoo": lambda text, out: promptfoo_result(text, "rag", response={"output": out}),
+        "langsmith": lambda text, out: {"inputs": {"question": text}, "outputs": out},
+        "langfuse": lambda text, out: {"id": text, "timestamp": "2026-11-01T12:00:00Z", "input": text, "output": out},
+        "mlflow": lambda text, out: mlflow | {"trace_id": text, "request": json.dumps(text), "response": json.dumps(out)},
+        "opik": lambda text, out: noon | {"id": text, "input": {"query": text}, "output": {"output": out}},
+    }
+    return "a.json" if kind == "promptfoo" else "a.jsonl", [rows[kind](text, out) for text, out in results]
 
 
 @pytest.mark.parametrize("kind", ["langsmith", "promptfoo"])
@@ -270,6 +277,26 @@ def test_a_recorded_part_that_is_no_text_leaves_the_documents(recorded) -> None:
     with pytest.raises(TargetError, match="the answer has a part of type 'tool_result', which is no text"):
         answer(target)
     assert search(target) == (TargetHit(text="one"),)
+
+
+@pytest.mark.parametrize("kind", ["langsmith", "promptfoo", "langfuse", "mlflow", "opik"])
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ([1, "a", {"b": 2}], "the answer is a list of texts and a number, which is no text"),
+        (["a", {"b": 2}], "the answer is a list of texts and an object, which is no text"),
+        ([{"text": "a"}, {"b": 2}], "the answer is a list of texts and an object, which is no text"),
+        (["a", None], "the answer is a list of texts and null, which is no text"),
+        (["a", ["one", "two"]], "the answer is a list of texts and a list, which is no text"),
+        ({"answer": [True, "a"]}, "the answer is a list of texts and true or false, which is no text"),
+        ([1, 2], "no recorded answer"),
+        ([{"page_content": "A page."}], "no recorded answer"),
+    ],
+)
+def test_a_list_of_more_than_texts_is_no_answer(recorded, kind: str, value: object, expected: str) -> None:
+    assert answer(recorded(*outputs(["A ", {"type": "text", "text": "place."}], kind))).text == "A place."
+    with pytest.raises(TargetError, match=f"^{expected}$"):
+        answer(recorded(*outputs(value, kind)))
 
 
 def test_a_broken_json_file_is_one_line(recorded, wording) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 
 from workbench.core.records import TargetHit
 from workbench.data.lines import json_kind, parse_json
+from workbench.systems.base import TargetError
 from workbench.systems.contents import (
     CHUNK_IDS,
     DOC_IDS,
@@ -113,7 +114,7 @@ def _text_in(value: Any, wanted: _Wanted, alone: bool, depth: int) -> str | None
 
 def _message(items: list[Any], wanted: _Wanted, depth: int) -> str | None:
     """Return the text of the last message with one of these roles, or of the parts of a message."""
-    if items and isinstance(items[-1], list):
+    if items and all(isinstance(item, list) for item in items):
         return _message(items[-1], wanted, depth - 1) if depth else None
     messages = [_unwrapped(item) for item in items if isinstance(item, Mapping)]
     spoken = [item for item in messages if str(item.get("role") or item.get("type")).lower() in wanted.roles]
@@ -150,10 +151,19 @@ def _only_answer(value: Mapping[str, Any]) -> str | None:
     )
 
 
+def _answer_in(parts: list[Any]) -> str | None:
+    """Return the text of a list of parts, or None if it has none. Raises TargetError for a list of texts and anything else."""
+    if is_content(parts):
+        return text_of_parts(parts)
+    text = _joined_texts(parts)
+    others = [part for part in parts if not isinstance(part.get("text") if isinstance(part, Mapping) else part, str)]
+    if text and others:
+        raise TargetError(f"the answer is a list of texts and {json_kind(others[0])}, which is no text")
+    return text
+
+
 _QUESTION = _Wanted(QUESTIONS, _USERS, _only_text, _joined_texts)
-_ANSWER = _Wanted(
-    RECORDED_ANSWERS, _MODELS, _only_answer, lambda parts: text_of_parts(parts) if is_content(parts) else _joined_texts(parts)
-)
+_ANSWER = _Wanted(RECORDED_ANSWERS, _MODELS, _only_answer, _answer_in)
 
 
 def _unwrapped(value: Mapping[str, Any]) -> Mapping[str, Any]:
