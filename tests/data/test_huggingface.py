@@ -68,8 +68,56 @@ def test_contexts_are_documents_and_the_starts_of_answers_are_evidence(tmp_path:
 def test_shards_and_selected_rows_are_the_rows_that_datasets_reads(tmp_path: Path) -> None:
     assert [query.query_id for query in read(saved(SQUAD, tmp_path / "shards", shards=2)).queries] == ["s1", "s3", "s2"]
     assert [query.query_id for query in read(saved(SQUAD, tmp_path / "selected", indices=[2, 0])).queries] == ["s3", "s1"]
-    with pytest.raises(DatasetError, match=r"far selects row 8 of 3; save the dataset again"):
-        read(saved(SQUAD, tmp_path / "far", indices=[7]))
+
+
+@pytest.mark.parametrize(
+    ("column", "fault"),
+    [
+        ({"indices": pa.array([0, 7])}, r"indices\.arrow row 2 has 7 in 'indices', not the place of one of 3 rows; save the dataset again"),
+        ({"indices": pa.array([-1])}, "row 1 has -1 in 'indices'"),
+        ({"indices": pa.array([1, None])}, "row 2 has null in 'indices'"),
+        ({"indices": pa.array([0.0, 1.0])}, "row 1 has a decimal number in 'indices'"),
+        ({"indices": pa.array([True])}, "row 1 has true or false in 'indices'"),
+        ({"rows": pa.array([0])}, "row 1 has null in 'indices'"),
+        ({"indices": pa.array([], pa.int64())}, "none has no rows"),
+    ],
+)
+def test_a_selection_that_selects_no_rows_of_the_dataset_is_a_fault(tmp_path: Path, column: dict[str, pa.Array], fault: str) -> None:
+    folder, table = saved(SQUAD, tmp_path / "none", indices=[0]), pa.table(column)
+    with ipc.new_stream(str(folder / "indices.arrow"), table.schema) as written:
+        written.write_table(table)
+    with pytest.raises(DatasetError, match=fault):
+        read(folder)
+
+
+@pytest.mark.parametrize("key", ["_data_files", "_indices_files", "_indices_data_files", "splits"])
+@pytest.mark.parametrize(
+    "name", ["../other", "../../other/indices.arrow", "/other", "/other/indices.arrow", "train/..", "..", ".", "", "a\0b", 1, None]
+)
+def test_only_plain_names_in_the_folder_itself_are_read(tmp_path: Path, key: str, name: str | int | None) -> None:
+    saved(SQUAD, tmp_path / "other", indices=[0])
+    folder = saved(SQUAD, tmp_path / "all/train").parent
+    given = f"{tmp_path}{name}" if isinstance(name, str) and name.startswith("/") else name
+    files: dict[str, Any] = {"train/state.json": {"_data_files": [{"filename": "data-00000-of-00001.arrow"}]}}
+    files["dataset_dict.json"] = {"splits": ["train"]}
+    file = "dataset_dict.json" if key == "splits" else "train/state.json"
+    files[file][key] = [*files[file].get(key, []), given if key == "splits" else {"filename": given}]
+    for place, described in files.items():
+        (folder / place).write_text(json.dumps(described), "utf-8")
+    with pytest.raises(DatasetError, match=rf"{file} has .* in '{key}', not a plain name") as raised:
+        read(folder)
+    assert len(raised.value.faults) == 1
+
+
+@pytest.mark.parametrize("link", ["all/train", "all/train/state.json", "all/train/data-00000-of-00001.arrow"])
+def test_a_link_out_of_the_folder_is_one_fault(tmp_path: Path, link: str) -> None:
+    saved(SQUAD, tmp_path / "all/train")
+    (tmp_path / "all/dataset_dict.json").write_text('{"splits": ["train"]}', "utf-8")
+    (tmp_path / link).rename(tmp_path / "outside")
+    (tmp_path / link).symlink_to(tmp_path / "outside")
+    with pytest.raises(DatasetError, match=f"{link} is a link to .*outside, outside of") as raised:
+        read(tmp_path / "all")
+    assert len(raised.value.faults) == 1
 
 
 def test_a_split_has_its_questions_and_the_documents_of_all(tmp_path: Path) -> None:
@@ -133,6 +181,40 @@ def test_a_missing_answer_does_not_make_a_question_unanswerable(tmp_path: Path, 
     other = {"id": "q2", "question": "r?", "answers": {"text": ["one"], "answer_start": [0]}, "context": "one two"}
     dataset = read(saved([{"id": "q1", "question": "q?", "answers": answers, "context": "one two"}, other], tmp_path / "data"))
     assert [(query.answer, query.answerable) for query in dataset.queries] == [("", True), ("one", True)]
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "fault"),
+    [
+        ("question", ["q?", None], "row 2 has no text in 'question'; its fields are 'id', 'context' and 'answer'"),
+        ("question", [1.5, 2.5], "row 1 has a decimal number in 'question', not a text"),
+        ("id", [None, 1.5], "row 2 has a decimal number in 'id', not a text"),
+        ("answer", [None, b"a"], "row 2 has a bytes in column 'answer'; write it as text"),
+    ],
+)
+def test_a_fault_of_a_row_names_the_column_of_the_data(tmp_path: Path, column: str, values: list[object], fault: str) -> None:
+    rows = [{"id": name, "question": f"{name}?", "context": "one", "answer": "yes"} for name in "ab"]
+    with pytest.raises(DatasetError, match=fault) as raised:
+        read(saved([row | {column: value} for row, value in zip(rows, values, strict=True)], tmp_path / "data"))
+    assert all(f"in '{column}'" in line or f"in column '{column}'" in line for line in raised.value.faults)
+
+
+def test_a_question_that_is_missing_in_another_split_is_no_fault(tmp_path: Path) -> None:
+    rows = [{"question": text, "context": "one", "split": split} for text, split in (("q?", "dev"), (None, "test"))]
+    assert [query.text for query in read(saved(rows, tmp_path / "data"), split="dev").queries] == ["q?"]
+
+
+def test_columns_without_a_role_are_metadata_or_unread(tmp_path: Path) -> None:
+    others = {"level": "easy", "image": {"bytes": b"x", "path": None}, "pages": [b"x"], "score": float("inf")}
+    rows = [SQUAD[0] | others, SQUAD[2] | others | {"image": None, "score": 0.5}]
+    folder = saved(rows, tmp_path / "squad")
+    (tmp_path / "hub").mkdir()
+    parquet.write_table(pa.Table.from_pylist(rows), tmp_path / "hub/train-00000-of-00001.parquet")
+    for place in (folder, tmp_path / "hub"):
+        draft = recognise(str(place), None).read()
+        assert {key: count for (_, key), count in draft.unread.items()} == {"image": 1, "pages": 2, "score": 2}
+        assert all(query.metadata.keys() & others.keys() == {"level"} for query, _ in draft.queries)
+        assert (len(draft.queries), draft.faults) == (2, [])
 
 
 def test_negative_passages_are_documents_that_must_not_be_found(tmp_path: Path) -> None:

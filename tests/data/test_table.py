@@ -161,7 +161,7 @@ def test_parquet_knows_its_types(tmp_path: Path) -> None:
 def test_parquet_that_is_none_or_holds_what_json_does_not_is_named(tmp_path: Path) -> None:
     pd.DataFrame({"doc_id": ["d"], "text": ["Ada"]}).to_parquet(tmp_path / "documents.parquet")
     pd.DataFrame({"query": ["a?"], "relevant_doc_ids": ["d"], "raw": [b"x"]}).to_parquet(tmp_path / "questions.parquet")
-    with pytest.raises(DatasetError, match=r"questions\.parquet has a bytes in column 'raw'; write it as text"):
+    with pytest.raises(DatasetError, match=r"questions\.parquet row 1 has a bytes in column 'raw'; write it as text"):
         TableSource(path=str(tmp_path)).load()
     (tmp_path / "questions.parquet").write_text("no parquet")
     with pytest.raises(InputError, match=r"questions\.parquet is not a parquet file"):

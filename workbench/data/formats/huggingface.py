@@ -6,7 +6,8 @@ selected rows are read as the versions before it named them.
 
 Questions, expected answers and contexts are found by the names of their columns. Without other documents, each distinct context is a document: of a
 question, its own are relevant, and SQuAD's `answer_start` gives evidence in them. With documents, contexts are texts that these contain. Contexts of
-a row that has both a reference and an `answer` are what a system retrieved, not labels, and are not read.
+a row that has both a reference and an `answer` are what a system retrieved, not labels, and are not read. Other columns are metadata, or left out
+if JSON cannot hold them.
 """
 
 import re
@@ -16,11 +17,13 @@ from typing import Any, Literal
 
 from workbench.core.errors import InputError
 from workbench.core.fingerprint import fingerprint
-from workbench.core.text.formatting import listed
-from workbench.data.draft import DatasetDraft, Rows
+from workbench.core.text.display import excerpt
+from workbench.core.text.formatting import listed, plural
+from workbench.data.draft import DatasetDraft, Rows, check_split
+from workbench.data.fields import text_field
 from workbench.data.files import FileAccess, require
 from workbench.data.formats.documents import read_document_rows, read_documents
-from workbench.data.formats.golden import read_questions
+from workbench.data.formats.golden import FIELDS, read_questions
 from workbench.data.formats.table_rows import read_rows
 from workbench.data.lines import is_text, json_kind, parse_json, read_text
 
@@ -45,6 +48,8 @@ _COLUMNS: Mapping[_Column, tuple[str, ...]] = {
 _RECORDED, _OF_SYSTEM = ("answer", "response"), ("answer", "response", "contexts", "context", "retrieved_contexts")
 _EXPECTED = ("answer", "answers", "correct_answer")
 _IDS, _TEXTS = ("doc_id", "docid", "document_id", "id", "_id", "pid"), ("text", "content", "contents", "passage", "page_content", "body")
+# The columns that are read. Others are metadata.
+_KNOWN = frozenset((*FIELDS, "title", "indices", *(name for names in _COLUMNS.values() for name in names)))
 
 
 def is_huggingface(place: Path) -> bool:
@@ -81,8 +86,20 @@ def read_huggingface(path: Path, documents: Path | None, split: str | None, file
         read_document_rows(made.values(), path, draft)
     else:
         read_documents(documents, draft)
-    read_questions(questions, split, draft)
+    check_split(split, (row.get("split") for row, _ in rows), draft)
+    asked = [
+        question
+        for (row, where), question in zip(rows, questions, strict=True)
+        if split in (None, row.get("split", split)) and _has_texts(row, named, where, draft)
+    ]
+    read_questions(asked, None, draft)
     return draft
+
+
+def _has_texts(row: dict[str, Any], named: Mapping[_Column, str], where: str, draft: DatasetDraft) -> bool:
+    """Return True if the question and its id, if it has one, are texts. A fault names the column of the data."""
+    columns = [named[key] for key in ("query", "query_id") if key == "query" or named.get(key) in row]
+    return None not in [text_field(row, (column,), where, draft) for column in columns]
 
 
 def _named(columns: list[str], draft: DatasetDraft, path: Path) -> dict[_Column, str]:
@@ -167,15 +184,18 @@ def _passages(row: Mapping[str, Any], column: str, where: str, draft: DatasetDra
 
 def _rows(path: Path, draft: DatasetDraft) -> list[tuple[dict[str, Any], str]]:
     if path.is_file():
-        return list(read_rows(path, draft)[1])
+        return list(_file_rows(path, draft))
     if (path / SPLITS).is_file():
-        names = _described(path / SPLITS, draft).get("splits")
-        splits = [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
-        return list(_of_split((row for name in splits for row in _saved(path / name, draft, name)), None))
+        folders = _inside(path / SPLITS, _described(path / SPLITS, draft), "splits", draft)
+        return [row for folder in folders for row in _saved(folder, draft, folder.name)]
     if (path / SAVED).is_file():
         return list(_saved(path, draft, None))
     found = _parquet_files(path)
-    return [row for file, name in found for row in _of_split(read_rows(file, draft)[1], name)]
+    return [row for file, name in found for row in _of_split(_file_rows(file, draft), name)]
+
+
+def _file_rows(file: Path, draft: DatasetDraft) -> Rows:
+    return read_rows(file, draft, _KNOWN)[1]
 
 
 def _parquet_files(folder: Path) -> list[tuple[Path, str]]:
@@ -193,26 +213,30 @@ def _of_split(rows: Iterable[tuple[dict[str, Any], str]], split: str | None) -> 
 
 def _saved(folder: Path, draft: DatasetDraft, split: str | None) -> Rows:
     """Return the rows of a saved dataset, those that were selected if it has indices."""
-    state = _described(require(folder / SAVED, "the state of a saved dataset"), draft)
-    rows = [row for file in _files(state, "_data_files") for row in read_rows(folder / file, draft)[1]]
-    kept = [
-        int(row["indices"])
-        for key in ("_indices_files", "_indices_data_files")
-        for file in _files(state, key)
-        for row, _ in read_rows(folder / file, draft)[1]
-        if isinstance(row.get("indices"), int)
-    ]
-    if kept and not draft.faults:
-        if max(kept) >= len(rows):
-            draft.fault(str(folder), f"selects row {max(kept) + 1:,} of {len(rows):,}; save the dataset again")
+    file = require(folder / SAVED, "the state of a saved dataset")
+    state = _described(file, draft)
+    rows = [row for part in _inside(file, state, "_data_files", draft) for row in _file_rows(part, draft)]
+    indices = [part for key in ("_indices_files", "_indices_data_files") for part in _inside(file, state, key, draft)]
+    selected = [(row.get("indices"), where) for part in indices for row, where in _file_rows(part, draft)]
+    if not indices or draft.faults:
+        return _of_split(rows, split)
+    kept = list[int]()
+    for place, where in selected:
+        # rows[-1] and rows[True] exist in Python, but no dataset selects them.
+        if type(place) is not int or not 0 <= place < len(rows):
+            given = f"{place:,}" if type(place) is int else json_kind(place)
+            draft.fault(where, f"has {given} in 'indices', not the place of one of {plural(len(rows), 'row')}; save the dataset again")
             return []
-        rows = [rows[place] for place in kept]
-    return _of_split(rows, split)
+        kept.append(place)
+    return _of_split((rows[place] for place in kept), split)
 
 
 def _described(file: Path, draft: DatasetDraft) -> dict[str, Any]:
+    text = read_text(file, draft)
+    if str(file) in draft.faulty:
+        return {}
     try:
-        content = parse_json(read_text(file, draft))
+        content = parse_json(text)
     except ValueError as error:
         content = error
     if not isinstance(content, dict):
@@ -221,8 +245,20 @@ def _described(file: Path, draft: DatasetDraft) -> dict[str, Any]:
     return content
 
 
-def _files(state: Mapping[str, Any], key: str) -> list[str]:
-    """Return the names of files. Only those in the folder itself are read."""
-    entries = state.get(key)
-    names = [entry.get("filename") for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
-    return [name for name in names if isinstance(name, str) and name == Path(name).name]
+def _inside(file: Path, described: Mapping[str, Any], key: str, draft: DatasetDraft) -> list[Path]:
+    """Return the files or folders beside a file that names them. A name of anything else is a fault, so that only this folder is read."""
+    entries = described.get(key)
+    if not isinstance(entries, list | None):
+        draft.fault(str(file), f"has {json_kind(entries)} in {key!r}, not a list; save the dataset again")
+        return []
+    places = list[Path]()
+    for entry in entries or []:
+        name = entry.get("filename") if isinstance(entry, dict) else entry
+        if not isinstance(name, str) or name != Path(name).name or name in ("", "..") or "\0" in name:
+            given = excerpt(repr(name)) if isinstance(name, str) else json_kind(name)
+            draft.fault(str(file), f"has {given} in {key!r}, not a plain name of something in its folder; save the dataset again")
+        elif outside := draft.files.outside(file.parent / name):
+            draft.fault(str(file.parent / name), outside)
+        else:
+            places.append(file.parent / name)
+    return places

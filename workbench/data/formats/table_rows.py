@@ -6,7 +6,7 @@ import math
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import date, time
 from decimal import Decimal
 from pathlib import Path
@@ -63,10 +63,14 @@ def is_table(path: Path) -> bool:
     return path.suffix.lower() in SUFFIXES
 
 
-def read_rows(path: Path, draft: DatasetDraft) -> tuple[list[str], Rows]:
-    """Return a table's columns and its rows with their places. Unreadable rows are faults."""
-    read = {".parquet": _read_parquet, ".arrow": _read_arrow}.get(path.suffix.lower(), _read_csv)
-    columns, rows = read(path, draft)
+def read_rows(path: Path, draft: DatasetDraft, known: Collection[str] | None = None) -> tuple[list[str], Rows]:
+    """Return a table's columns and its rows with their places. Unreadable rows are faults.
+
+    With `known` columns, any other with a value that JSON does not have, such as an image, is left out and counted as unread.
+    """
+    unpacked = {".parquet": _read_parquet, ".arrow": _read_arrow}.get(path.suffix.lower())
+    columns, cells = unpacked(path, draft) if unpacked else ([], [])
+    columns, rows = (columns, _placed(cells, path, known, draft)) if unpacked else _read_csv(path, draft)
     for name in dict.fromkeys(columns):
         if columns.count(name) > 1:
             draft.faults.append(f"{path}:1 has {columns.count(name)} columns {name!r}")
@@ -121,7 +125,7 @@ def separator(text: str) -> str:
     return next((mark for mark in _SEPARATORS if mark in header), ",")
 
 
-def _read_parquet(path: Path, draft: DatasetDraft) -> tuple[list[str], Rows]:
+def _read_parquet(path: Path, draft: DatasetDraft) -> tuple[list[str], list[dict[str, Any]]]:
     from pyarrow import ArrowException  # heavy
 
     raw = draft.read_bytes(path)
@@ -134,10 +138,10 @@ def _read_parquet(path: Path, draft: DatasetDraft) -> tuple[list[str], Rows]:
     except (ArrowException, OSError, ValueError) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise InputError(f"{path} is not a parquet file ({reason})", "write it again, or give CSV") from None
-    return columns, _placed(cells, path, draft)
+    return columns, cells
 
 
-def _read_arrow(path: Path, draft: DatasetDraft) -> tuple[list[str], Rows]:
+def _read_arrow(path: Path, draft: DatasetDraft) -> tuple[list[str], list[dict[str, Any]]]:
     """Read a stream of Arrow's IPC format, as `datasets` saves it. Its batches are checked, since pyarrow does not check what it maps."""
     from pyarrow import ArrowException, BufferReader, ipc  # heavy
 
@@ -150,7 +154,7 @@ def _read_arrow(path: Path, draft: DatasetDraft) -> tuple[list[str], Rows]:
     except (ArrowException, OSError, ValueError) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise InputError(f"{path} is not a stream of Arrow ({reason})", "save the dataset again, or give parquet") from None
-    return columns, _placed(cells, path, draft)
+    return columns, cells
 
 
 def _validated(batches: Iterable[Any]) -> Iterator[Any]:
@@ -159,11 +163,17 @@ def _validated(batches: Iterable[Any]) -> Iterator[Any]:
         yield batch
 
 
-def _placed(cells: list[dict[str, Any]], path: Path, draft: DatasetDraft) -> Rows:
-    """Return rows as JSON with their places. A column with a value of another kind is a fault."""
+def _placed(cells: list[dict[str, Any]], path: Path, known: Collection[str] | None, draft: DatasetDraft) -> Rows:
+    """Return rows as JSON with their places. A column with a value of another kind is left out if it is not `known`, else a fault."""
     rows = [({key: _plain(value) for key, value in row.items()}, f"{path} row {number}") for number, row in enumerate(cells, 1)]
-    strange = {(key, type(value).__name__) for row, _ in rows for key, value in row.items() if not _is_json(value)}
-    draft.faults += [f"{path} has a {kind} in column {key!r}; write it as text" for key, kind in sorted(strange)]
+    # Reversed, so that each column has the place of its first such value.
+    strange = {(key, type(value).__name__): where for row, where in reversed(rows) for key, value in row.items() if not _is_json(value)}
+    unread = {key for key, _ in strange if known is not None and key not in known}
+    for row, where in rows if unread else ():
+        draft.leave({key: row.pop(key) for key in unread}, (), where)
+    draft.faults += [
+        f"{where} has a {kind} in column {key!r}; write it as text" for (key, kind), where in sorted(strange.items()) if key not in unread
+    ]
     return rows
 
 
