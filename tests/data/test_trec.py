@@ -100,12 +100,14 @@ def test_qrels_name_documents_as_they_are_or_percent_encoded(folder: Path) -> No
         ),
         (
             read_run,
-            "q Q0 d 1 nan t\nq Q0 e one 0.5 t\nq Q0 f 3 0.4\nq Q0 g 4 0.3 t\nq Q0 g 5 0.2 t\n",
+            "q Q0 d 1 nan t\nq Q0 e one 0.5 t\nq Q0 f 3 0.4\nq Q0 g 4 0.3 t\nq Q0 g 5 0.2 t\nq Q0 h 6 1_0 t\nq Q0 i 7 \u0663 t\nq Q0 j 8 +.5e-1 t\n",
             [
                 "{file}:1 has rank '1' and score 'nan', not a whole and a finite number",
                 "{file}:2 has rank 'one' and score '0.5', not a whole and a finite number",
                 "{file}:3 has 5 fields, not the 6 of query_id Q0 doc_id rank score tag",
                 "{file}:5 repeats document 'g' of question 'q' of {file}:4",
+                "{file}:6 has rank '6' and score '1_0', not a whole and a finite number",
+                "{file}:7 has rank '7' and score '\u0663', not a whole and a finite number",
             ],
         ),
     ],
@@ -113,7 +115,7 @@ def test_qrels_name_documents_as_they_are_or_percent_encoded(folder: Path) -> No
 )
 def test_every_malformed_line_is_named(tmp_path: Path, read: Callable[[Path], object], text: str, faults: list[str]) -> None:
     file = tmp_path / "file"
-    file.write_text(text)
+    file.write_text(text, "utf-8")
     with pytest.raises(DatasetError) as caught:
         read(file)
     assert caught.value.faults == tuple(fault.format(file=file) for fault in faults)

@@ -1,8 +1,13 @@
+import datetime
 import math
 import re
+from collections.abc import Callable
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -250,6 +255,11 @@ def test_invalid_input_is_an_error_of_one_line_with_a_fix(wording) -> None:
         "a grade as text": (ONE | {"relevant": [{"a": "high"}]}, {}),
         "an infinite grade": (ONE | {"relevant": [{"a": math.inf}]}, {}),
         "a huge grade": (ONE | {"relevant": [{"a": 10**9}]}, {}),
+        "a grade that no float can express": (ONE | {"relevant": [{"a": 10**400}]}, {}),
+        "a negative grade": (ONE | {"relevant": [{"a": -1}]}, {}),
+        "no grade": (ONE | {"relevant": [{"a": None}]}, {}),
+        "a negative grade of a row": (ROW | {"relevance": [-1, None]}, {"all_judged": True}),
+        "an id that is a duration": (ONE | {"retrieved": [[np.timedelta64(1, "D")]]}, {}),
         "a question twice": ({"query_id": ["q", "q"], "retrieved": [[], []], "relevant": [["a"], ["a"]]}, {}),
         "no rank": (ROW | {"rank": [1, None]}, {}),
         "a rank that is left out": (ROW | {"rank": [1, 3]}, {}),
@@ -270,6 +280,45 @@ def test_invalid_input_is_an_error_of_one_line_with_a_fix(wording) -> None:
         ),
     }
     wording(lambda case: workbench.score(pd.DataFrame(case[0]), **{"metrics": ["precision@5"]} | case[1]), wrong)
+
+
+NO_NUMBERS = {
+    "a duration": [datetime.timedelta(2), datetime.timedelta(1)],
+    "a day": [datetime.date(2026, 1, 2), datetime.date(2026, 1, 1)],
+    "a moment": [datetime.datetime(2026, 1, 2), datetime.datetime(2026, 1, 1)],
+    "a time of day": [datetime.time(2), datetime.time(1)],
+    "bytes": [b"2", b"1"],
+}
+
+
+@pytest.mark.parametrize(
+    "library", [pd.DataFrame, pl.DataFrame, pa.table, lambda rows: pa.table(rows).to_pandas(types_mapper=pd.ArrowDtype)]
+)
+@pytest.mark.parametrize("kind", NO_NUMBERS)
+def test_a_time_and_bytes_are_no_score_no_rank_and_no_grade(library: Callable[[object], pd.DataFrame], kind: str) -> None:
+    rows = {"query_id": ["q", "q"], "doc_id": ["a", "b"]}
+    for column in ("score", "rank"):
+        with pytest.raises(InputError, match=rf"^{column} contains .* \(\w+\); give finite numbers$"):
+            workbench.score(library(rows | {column: NO_NUMBERS[kind]}), ["precision@1"], qrels=JUDGED)
+    with pytest.raises(InputError, match=r"^document 'a' of question 'q' has the relevance .* \(\w+\); grades are whole numbers"):
+        workbench.score(library(ROW | {"relevance": NO_NUMBERS[kind]}), ["precision@1"])
+
+
+@pytest.mark.parametrize("value", [np.timedelta64(2, "D"), np.timedelta64(2, "ns"), 2 + 0j, 10**400, "2_0", "nan"])
+def test_other_values_are_no_score_and_no_grade(value: object) -> None:
+    column = pd.Series([value, 1], dtype=object)
+    with pytest.raises(InputError, match=r"^score contains .*; give finite numbers$"):
+        workbench.score(pd.DataFrame({"query_id": "q", "doc_id": ["a", "b"], "score": column}), ["precision@1"], qrels=JUDGED)
+    with pytest.raises(InputError, match=r"has the relevance .*; grades are whole numbers"):
+        workbench.score(pd.DataFrame(ROW | {"relevance": column}), ["precision@1"])
+
+
+@pytest.mark.parametrize("kind", [int, float, str, Decimal, np.int8, np.float32])
+def test_numbers_of_every_kind_are_scores_and_grades(kind: Callable[[int], object]) -> None:
+    values = pd.Series([kind(1), kind(2)], dtype=object)
+    for column in (values, values.infer_objects()):
+        frame = pd.DataFrame({"query_id": "q", "doc_id": ["a", "b"], "score": column, "relevance": column})
+        assert workbench.score(frame, ["ndcg@2"], all_judged=True).table["value"].item() == 1
 
 
 def test_no_document_is_no_id_whatever_pandas_makes_of_it() -> None:

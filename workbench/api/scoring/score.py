@@ -1,12 +1,15 @@
 """Score any program's rankings: compute document metrics with intervals from a dataframe."""
 
 import itertools
+import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_complex_dtype, is_numeric_dtype
 
 from workbench.components.retrieval.rank import tie_breakers
 from workbench.core.errors import InputError
@@ -34,7 +37,7 @@ LISTS: dict[str, tuple[str, ...]] = _QUERY | {
 ROWS: dict[str, tuple[str, ...]] = _QUERY | {"doc_id": ("docno", "docid", "document_id"), "relevance": ("label", "grade", "relevant")}
 # trec_eval reserves memory for every grade up to the largest one.
 MOST_GRADE = 1000
-_GRADE_TYPES: tuple[Any, ...] = (int, float, np.integer, np.floating, np.bool_)
+_NUMBER_TYPES: tuple[Any, ...] = (int, float, str, Decimal, np.integer, np.floating, np.bool_)
 _SHARED = ("answerable", "cluster", "rank", "score")
 _FRAME = "the dataframe"
 
@@ -173,7 +176,7 @@ def _ids(values: Iterable[object], column: str) -> list[str]:
     """Convert ids to text, so that 7 in one frame equals "7" in the other."""
     ids = []
     for value in values:
-        if not (isinstance(value, str) and value) and (not isinstance(value, int | np.integer) or isinstance(value, bool)):
+        if not (isinstance(value, str) and value) and (not isinstance(value, int | np.integer) or isinstance(value, bool | np.timedelta64)):
             raise InputError(f"{column} contains {_shown(value)}, which is not an id", "give text or whole numbers, and leave none out")
         ids.append(str(value))
     return ids
@@ -208,11 +211,12 @@ def _grades(judgements: Iterable[tuple[str, str, Any]]) -> Grades:
     for query, doc, grade in judgements:
         if _missing(grade):
             continue
-        if not isinstance(grade, _GRADE_TYPES) or grade % 1 or abs(grade) > MOST_GRADE:
+        whole = _number(grade)
+        if whole % 1 or abs(whole) > MOST_GRADE:
             fix = f"grades are whole numbers up to {MOST_GRADE:,}, relevant from 1"
             raise InputError(f"document {doc!r} of question {query!r} has the relevance {_shown(grade)}", fix)
-        if grades.setdefault(query, {}).setdefault(doc, int(grade)) != int(grade):
-            conflict = f"{grades[query][doc]} and {int(grade)}"
+        if grades.setdefault(query, {}).setdefault(doc, int(whole)) != whole:
+            conflict = f"{grades[query][doc]} and {int(whole)}"
             raise InputError(f"document {doc!r} of question {query!r} has the relevance {conflict}", "judge it once")
     return grades
 
@@ -239,8 +243,20 @@ def _order(frame: pd.DataFrame, names: Sequence[str], docs: Sequence[str], all_j
     return [int(row) for row in order]
 
 
+def _number(cell: Any) -> float:
+    """The finite number in a cell, also as text, or NaN. numpy counts durations among its whole numbers, and Python reads 1_0 as 10."""
+    if not isinstance(cell, _NUMBER_TYPES) or isinstance(cell, np.timedelta64) or (isinstance(cell, str) and "_" in cell):
+        return math.nan
+    try:
+        return value if math.isfinite(value := float(cell)) else math.nan
+    except (ValueError, OverflowError):
+        return math.nan
+
+
 def _numbers(values: "pd.Series[Any]", column: str) -> Floats:
-    numbers = pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    # pandas makes numbers of times and of bytes, too.
+    fast = is_numeric_dtype(values) and not is_complex_dtype(values)
+    numbers = (values if fast else values.astype(object).map(_number)).to_numpy(dtype=np.float64, na_value=np.nan)
     invalid = (np.isnan(numbers) & values.notna().to_numpy()) | np.isinf(numbers)
     if invalid.any():
         raise InputError(f"{column} contains {_shown(values.iloc[int(invalid.argmax())])}", "give finite numbers")
@@ -403,7 +419,10 @@ def _check(data: ScoringInput, chosen: Sequence[Metric]) -> None:
     relevant = {name: any(grade > 0 for grade in data.grades[name].values()) for name in data.queries}
     bare = [name for name in data.queries if data.answerable[name] and data.complete and not relevant[name]]
     if bare:
-        raise InputError(f"no relevant document for {examples(bare)}", "add one, set answerable to False, or leave the question out")
+        grades = data.grades[bare[0]].values()
+        why = f"the highest grade of {bare[0]!r} is {max(grades)}" if grades else f"no document of {bare[0]!r} has a grade"
+        fix = "add one with a grade from 1, set answerable to False, or leave the question out"
+        raise InputError(f"no relevant document for {examples(bare)}: {why}", fix)
     marked = [name for name in data.queries if not data.answerable[name] and relevant[name]]
     if marked:
         raise InputError(f"answerable is False, but a relevant document is given, for {examples(marked)}", "correct one of the two")

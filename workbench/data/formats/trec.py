@@ -38,6 +38,7 @@ _CODES = {chr(point): "".join(f"%{byte:02X}" for byte in chr(point).encode("utf-
 _CHARACTERS = {code: char for char, code in _CODES.items()}
 _UNSAFE = re.compile(f"[{re.escape(''.join(map(chr, _POINTS)))}]|%(?=[0-9A-F]{{2}})")
 _ESCAPES = re.compile("|".join(code for char, code in _CODES.items() if char != "%") + "|%25(?=[0-9A-F]{2})")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 Row = TypeVar("Row")
 RunLine = tuple[str, str, int, float]
 
@@ -156,10 +157,7 @@ def _run(path: Path, draft: DatasetDraft) -> Iterator[tuple[RunLine, str]]:
         path, ("query-id", "iteration", "doc-id", "rank", "score", "tag"), "query_id Q0 doc_id rank score tag", draft
     ):
         try:
-            line = query_id, doc_id, _whole_number(rank), float(score)
-            if not math.isfinite(line[3]):
-                raise ValueError(score)
-            yield line, where
+            yield (query_id, doc_id, _whole_number(rank), _finite_number(score)), where
         except ValueError:
             draft.faults.append(f"{where} has rank {rank!r} and score {score!r}, not a whole and a finite number")
         earlier = first.setdefault((query_id, doc_id), where)
@@ -191,6 +189,13 @@ def _whole_number(cell: str) -> int:
     if not re.fullmatch(r"[+-]?[0-9]{1,18}", cell):
         raise ValueError(cell)
     return int(cell)
+
+
+def _finite_number(cell: str) -> float:
+    # Python reads more than trec_eval, such as 1_0 and digits of other scripts.
+    if not _NUMBER.fullmatch(cell) or not math.isfinite(number := float(cell)):
+        raise ValueError(cell)
+    return number
 
 
 def _score(score: float) -> str:
