@@ -130,7 +130,9 @@ def test_by_the_plugin() -> None:
 def name_the_extra() -> None:
     """Everything else is one line, with the command that installs it."""
     Path("pipeline.yaml").write_text("name: pipeline\ndataset: {kind: golden, path: data}\n", "utf-8")
-    for words, extra in (("sweep pipeline.yaml", "sweep"), ("plan pipeline.yaml", "sweep"), ("lab", "lab")):
+    Path("log").mkdir()
+    named = {"sweep pipeline.yaml": "sweep", "plan pipeline.yaml": "sweep", "monitor log": "sweep", "lab": "lab"}
+    for words, extra in named.items():
         line = command(words, code=2)
         assert line.count("\n") == 1, line
         assert line.startswith("workbench: ")

@@ -266,6 +266,10 @@ def test_the_action_reads_no_input_as_a_command_and_leaves_an_alarm_to_a_later_s
         assert "recall@5 >= 0.01" in shown
         assert f"span_recall@2000t >= {least}" in shown
     Action({"uses": odd["uses"], "with": {"run": "rag", "options": "--rule 'recall@5"}}, tmp_path / "quote").run(first, "gate", code=1)
+    # The gate decides whether the questions that a sweep could not ask are too many.
+    (sweep,) = [each["run"] for each in ACTION["runs"]["steps"] if each.get("name") == "sweep"]
+    for end, code in ((0, 0), (3, 0), (1, 1), (2, 1)):
+        first.shell(f"workbench() {{ return {end}; }}\n{sweep}", code, EXPERIMENT="experiments/rag.yaml")
     # A drop that another run may not repeat: the run says that a server reranked its hits.
     first.set(pipeline=FAST | {"chunking": {"kind": "markdown", "size": 24}})
     first.shell("workbench sweep experiments/rag.yaml")

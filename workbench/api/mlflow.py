@@ -59,7 +59,8 @@ def log_results(run: RunTables, board: pd.DataFrame, experiment: str, tracking_u
     try:
         return _logged(mlflow, run, board, experiment, tracking_uri)
     except mlflow.exceptions.MlflowException as error:
-        raise InputError(f"MLflow refuses the run: {error_line(error)}", "check tracking_uri and experiment") from error
+        fix = "give a server as tracking_uri, or pip install mlflow, of which the extra has the client alone, for a folder or SQLite"
+        raise InputError(f"MLflow refuses the run: {error_line(error)}", fix) from error
 
 
 def _logged(mlflow: Any, run: RunTables, board: pd.DataFrame, experiment: str, tracking_uri: str) -> str:

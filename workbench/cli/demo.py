@@ -46,8 +46,10 @@ def demo(context: click.Context, outputs: Path, lab: bool, repeat: bool) -> None
     say(f"report: {folder / 'report.html'}")
     if lab:
         open_lab(work_notebook(folder))
-    say(f'In a notebook: workbench demo --lab. In Python: wb.load("{folder.as_posix()}").')
-    say(f"To repeat it in minutes, which the next step needs: {advice('sweep')}, then workbench demo --repeat.")
+    say(f'In Python: wb.load("{folder.as_posix()}"). In a notebook: {advice("lab")}, then workbench demo --lab.')
+    say(
+        f"To repeat it in minutes, which the next step needs: make quickstart in a checkout; elsewhere {advice('sweep')}, then workbench demo --repeat."
+    )
 
 
 def _copied(folder: Path) -> Path:

@@ -13,7 +13,7 @@ from workbench.core.errors import InputError
 from workbench.core.records import Variant
 from workbench.monitor.alerts.settings import AlertLimit, AlertSettings
 from workbench.monitor.alerts.state import Webhook
-from workbench.runner.experiment.judging_keys import judging_in
+from workbench.runner.experiment.judging_keys import judging_in, unjudged_by_default
 from workbench.runner.experiment.yaml_file import read_yaml
 
 
@@ -48,6 +48,8 @@ class MonitorSettings(BaseModel):
 
     def judges(self) -> Judging:
         """Return the judges. Raises InputError with all faults of `judging`."""
+        if not self.judging and (absent := unjudged_by_default()):
+            raise InputError(f"the usual judges of a monitor need {absent[0]}", f"{absent[1]}, or name others in judging")
         faults: list[str] = []
         judging = judging_in(self.judging, [Variant(RETRIEVED)], faults)
         if judging is None:

@@ -267,7 +267,8 @@ def _fails(decision: RunDecision) -> Fact | None:
         )
     (cause, (most, _)), *_ = missed.causes.items()
     missing = sum(many for many, _ in missed.causes.values())
-    because = f"each time because {_BECAUSE[cause]}" if most == missing else f"most often ({most}) because {_BECAUSE[cause]}"
+    often = "" if missing == 1 else "each time " if most == missing else f"most often ({most}) "
+    because = f"{often}because {_BECAUSE[cause]}"
     if missed.beyond_k:
         because += f"; {missed.beyond_k} have more than {findings.primary.k} relevant documents, and miss some in every ranking"
     verb = "question misses" if missed.of == 1 else "questions miss"
