@@ -152,6 +152,14 @@ def number(value: object) -> float | None:
     return found if isinstance(found, int | float) and not isinstance(found, bool) and abs(found) <= sys.float_info.max else None
 
 
+def score_of(hit: object) -> float | None:
+    """Return the score of a hit, None if it has none that is a finite number. Raises TargetError for a time, a duration and bytes."""
+    found = read(hit, *SCORES)
+    if isinstance(_item(found), datetime.date | datetime.time | datetime.timedelta | bytes):
+        raise TargetError(f"the score of a hit is {type(found).__name__}, not a number")
+    return number(found)
+
+
 def whole(value: object) -> int | None:
     """Return a whole number, or None for anything else."""
     found = _item(value)

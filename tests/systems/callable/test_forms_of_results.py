@@ -34,10 +34,6 @@ class Model(BaseModel):
 Row = namedtuple("Row", "id text")
 
 
-# The item of a time of numpy in nanoseconds is a whole number.
-TIMES = (datetime.timedelta(1), pd.Timedelta(1), np.timedelta64(1, "ns"), np.timedelta64(1, "D"), np.datetime64("2026-01-02", "ns"))
-
-
 def hits(value: object, **settings: Any) -> list[TargetHit]:
     return searched(PythonTarget(name="mine", search=lambda _: value, **settings))
 
@@ -61,7 +57,7 @@ def test_hits_are_read_from_every_form() -> None:
         ([Found("a", 3, 9)], [{"doc_id": "a", "score": 0.5, "start": 3, "end": 9, "metadata": {"section": "pay"}}]),
         ([Row("a", "A")], [{"doc_id": "a", "text": "A"}]),
         (pd.DataFrame({"id": ["a"], "score": [0.5]}), [{"doc_id": "a", "score": 0.5}]),
-        *(([{"id": "a", "score": score}], [{"doc_id": "a"}]) for score in (float("nan"), 10**400, True, b"1", *TIMES)),
+        *(([{"id": "a", "score": score}], [{"doc_id": "a"}]) for score in (float("nan"), 10**400, True, "high")),
     ]
     assert [[fields(hit) for hit in hits(value)] for value, _ in forms] == [expected for _, expected in forms]
 
@@ -95,8 +91,35 @@ def test_another_form_of_hits_is_an_error_that_names_it_and_the_accepted_forms(w
         "a pair of texts": [("a", "b")],
         "a score alone": [{"score": 0.5}],
         "a list of an empty text": [""],
+        "an empty id": [{"doc_id": ""}],
+        "an id of bytes": [{"doc_id": b"a"}],
+        "an id in a list": [{"id": ["a", 1], "score": 0.5}],
+        "an id with digits after the point": [({"document_id": 1.5}, 0.5)],
+        "an id that is a mapping": [Found({"a": 1}, 3, 9)],
+        "an id that is an array": [{"doc_id": np.array([1, 2])}],
+        "an id that is a duration": [{"doc_id": np.timedelta64(1, "ns")}],
+        "bytes": [b"a"],
+        "scores that are durations": {"a": np.timedelta64(1, "ns"), "b": np.timedelta64(2, "ns")},
+        "a pair of an id and a duration": [("a", np.timedelta64(1, "ns"))],
     }
     wording(hits, values, TargetError)
+
+
+# The item of a time of numpy in nanoseconds is a whole number.
+@pytest.mark.parametrize(
+    "score",
+    [
+        *(datetime.timedelta(1), datetime.date(2026, 1, 2), datetime.time(1), pd.Timedelta(1), pd.Timestamp(1), b"1"),
+        *(np.timedelta64(1, "ns"), np.timedelta64(1, "D"), np.datetime64("2026-01-02", "ns"), np.datetime64("2026-01-02")),
+    ],
+)
+def test_a_time_and_bytes_are_no_score(score: object) -> None:
+    for hit in ({"id": "a", "score": score}, {"node": {"id": "a"}, "similarity": score}):
+        with pytest.raises(TargetError, match=rf"^the score of a hit is {type(score).__name__}, not a number$"):
+            hits([hit])
+    for value in ([("a", score)], {"a": score}):
+        with pytest.raises(TargetError, match=f"{'a hit is tuple' if isinstance(value, list) else 'the result is no list of hits'}"):
+            hits(value)
 
 
 def answer(value: object) -> Any:

@@ -34,6 +34,7 @@ from workbench.systems.contents import (
     number,
     plain,
     read,
+    score_of,
     text_of_parts,
     whole,
 )
@@ -248,7 +249,7 @@ def _hit(item: Any, strings: Strings) -> TargetHit:
         return TargetHit(doc_id)
     node = read(item, "node") if not isinstance(item, str) else None
     if node is not None:  # NodeWithScore of LlamaIndex
-        return replace(_fields(node), score=number(read(item, *SCORES)))
+        return replace(_fields(node), score=score_of(item))
     return _fields(item)
 
 
@@ -256,9 +257,12 @@ def _fields(item: Any) -> TargetHit:
     metadata = read(item, "metadata")
     metadata = metadata if isinstance(metadata, Mapping) else {}
     text = next((str(found) for name in TEXTS if isinstance(found := read(item, name), str)), None)
-    doc_id = identifier(read(item, *DOC_IDS)) or identifier(read(metadata, *DOC_IDS)) or identifier(read(item, *CHUNK_IDS))
+    ids = [read(item, *DOC_IDS), read(metadata, *DOC_IDS), read(item, *CHUNK_IDS)]
+    doc_id = next(filter(None, map(identifier, ids)), None)
     if doc_id is None and text is None and not metadata:
-        raise TargetError(f"a hit is {described(item)}, without an id or a text; {HIT_FORMS}")
+        wrong = next((found for found in ids if found is not None and not isinstance(found, str)), None)
+        fault = "without an id or a text" if wrong is None else f"whose id is {described(wrong)}, not a text or a whole number"
+        raise TargetError(f"a hit is {described(item)}, {fault}; {HIT_FORMS}")
     start, end = (whole(found if (found := read(item, *names)) is not None else read(metadata, *names)) for names in (STARTS, ENDS))
     if start is not None and end is None and text is not None:  # LangChain's splitters write only the start, into the metadata
         end = start + len(text)
@@ -266,7 +270,7 @@ def _fields(item: Any) -> TargetHit:
     # All other fields of a mapping are metadata, and those of an object without any.
     others = attributes(item) if isinstance(item, Mapping) or read(item, "metadata") is None else {}
     others = {name: value for name, value in others.items() if name not in _READ and not str(name).startswith("_")}
-    return TargetHit(doc_id, text, number(read(item, *SCORES)), start, end, plain({**others, **metadata}))
+    return TargetHit(doc_id, text, score_of(item), start, end, plain({**others, **metadata}))
 
 
 FORMS = "return a text, a pair of a text and its sources, or a mapping or an object with an answer, and sources if it names any"
