@@ -243,7 +243,7 @@ class RecordedTarget(Target):
     cannot be read.
     """
 
-    version: ClassVar[int] = 5
+    version: ClassVar[int] = 6
     timed: ClassVar[bool] = False
 
     kind: Literal["recorded"] = "recorded"
