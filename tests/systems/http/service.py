@@ -44,7 +44,12 @@ class ServiceHandler(LoopbackHandler):
         self._serve()
 
     def _serve(self) -> None:
-        content = self.rfile.read(int(self.headers.get("content-length") or 0))
+        length = int(self.headers.get("content-length") or 0)
+        content = self.rfile.read(length)
+        # A client that was killed between the headers and the body asked nothing.
+        if len(content) < length:
+            self.close_connection = True
+            return
         self.server.requests.append((self.command, self.path, json.loads(content) if content else None))
         self.server.headers.append({name.lower(): value for name, value in self.headers.items()})
         fault = self.server.fault({})
