@@ -61,11 +61,12 @@ class WorkingFolder:
         """Return the fault of a path that leads outside of the folder, None for any other."""
         if "\0" in path:
             return "is no path"
-        place = os.path.relpath(os.path.realpath(self.root / expand(path)), self.root)
-        if Path(place).parts[:1] == ("..",) or os.path.isabs(place):
+        target = Path(os.path.realpath(self.root / expand(path)))
+        if not target.is_relative_to(self.root):
             return "leads outside of the working folder"
+        place = target.relative_to(self.root)
         # What reads it expands it again.
-        return None if str(expand(place)) == place else "has a $ or a ~ that stands for another place"
+        return None if expand(str(place)) == place else "has a $ or a ~ that stands for another place"
 
     def run(self, name: str) -> "Results":
         """Open a run by its name in the outputs, or by its folder. Raises InputError if it cannot be read or its rules name files outside."""

@@ -161,8 +161,9 @@ def _spans(doc_id: str, answers: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the spans of answers with a start. Text of another type has a fault as an expected answer, and a start of another type as evidence."""
     texts, starts = answers["text"], answers["answer_start"]
     if isinstance(texts, list) and isinstance(starts, list) and len(texts) == len(starts) and all(isinstance(text, str) for text in texts):
-        for place, (start, text) in enumerate(zip(starts, texts, strict=True)):
-            if (start, text) not in zip(starts[:place], texts[:place], strict=True):
+        given = list(zip(starts, texts, strict=True))
+        for place, (start, text) in enumerate(given):
+            if (start, text) not in given[:place]:
                 end = start + len(text) if isinstance(start, int) else None
                 yield {"doc_id": doc_id, "start": start, "end": end, "text": text}
 
