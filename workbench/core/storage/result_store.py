@@ -51,9 +51,11 @@ class StoredResult:
         return _INCOMPLETE not in self.files
 
     def table(self, name: str) -> pd.DataFrame:
-        """Read a table of the entry. Changes to it do not reach the entry."""
-        with self._reading(f"{name}.parquet") as source:
-            return _recent_table(source, self.files[source.name][1]) if isinstance(source, Path) else _read_table(source)
+        """Read a table of the entry."""
+        # pandas.read_parquet takes a millisecond more, to look for a folder of files.
+        with self._reading(f"{name}.parquet") as source, pq.ParquetFile(source) as file:
+            table: pd.DataFrame = file.read().to_pandas()
+            return table
 
     def array(self, name: str) -> np.ndarray[Any, Any]:
         """Map an array of the entry from disk, read-only."""
@@ -88,31 +90,6 @@ class StoredResult:
             yield BytesIO(self.contents[name]) if name in self.contents else self.file(name)
         except (OSError, ValueError) as error:
             raise _corrupt(self.folder, f"{name}: {type(error).__name__}") from error
-
-
-def _read_table(source: Path | BytesIO) -> pd.DataFrame:
-    # pandas.read_parquet takes a millisecond more, to look for a folder of files.
-    with pq.ParquetFile(source) as file:
-        table: pd.DataFrame = file.read().to_pandas()
-        return table
-
-
-# Tables with their bytes, by file and digest. Several stages read each.
-_recent: dict[tuple[Path, str], tuple[pd.DataFrame, int]] = {}
-_MOST_BYTES = 1 << 25
-
-
-def _recent_table(path: Path, digest: str) -> pd.DataFrame:
-    """Read a table, unless it is one of the latest that this process has read."""
-    known = _recent.get((path, digest))
-    if known is None:
-        table = _read_table(path)
-        known = table, int(table.memory_usage().sum())
-        if known[1] + sum(size for _, size in list(_recent.values())) > _MOST_BYTES:
-            _recent.clear()
-        _recent[path, digest] = known
-    # Without a copy of the values, which pandas makes when they are written to.
-    return known[0].copy(deep=False)
 
 
 @dataclass(frozen=True)
