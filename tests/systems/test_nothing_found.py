@@ -1,6 +1,7 @@
 """Questions for which a system found nothing score 0, also in a run that Workbench wrote and reads again."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -8,7 +9,7 @@ import pytest
 
 from workbench.report.results.run_tables import RunTables
 from workbench.runner.execution.local import Outcome, run_experiment
-from workbench.runner.execution.missing import incomplete_replies, missing_replies
+from workbench.runner.execution.missing import incomplete_replies, missing_answers, missing_replies
 from workbench.runner.execution.outputs import write_outputs
 from workbench.runner.experiment.read import read_experiment
 
@@ -55,6 +56,21 @@ def test_a_run_that_workbench_wrote_has_the_same_scores_when_it_is_read_again(da
     assert incomplete_replies(run)[0] == "the target theirs found nothing for 1 question of 5; those with an answer score 0"
     _, again = swept(dataset, "second", outcome.folder / "runs" / "theirs.trec")
     pd.testing.assert_frame_equal(scores(again), scores(run))
+
+
+def test_answers_that_are_missing_in_a_file_are_to_be_added_to_it_and_those_of_a_service_asked_again(dataset: Path) -> None:
+    recorded = dataset / "theirs.jsonl"
+    rows = [{"query_id": "q1", "hits": ["port"], "answer": "A place for a ship."}, {"query_id": "q2", "hits": ["ship"], "error": "timeout"}]
+    recorded.write_text("\n".join(map(json.dumps, rows)))
+    _, run = swept(dataset, "answers", recorded, ["recall@5", "answer_recall"])
+    (line,) = missing_answers(run)
+    assert line.startswith("4 of 5 answers are missing and not scored (3 × no recorded result; 1 × the recorded request failed: timeout)")
+    assert line.endswith("; add these to the recorded answers")
+    served = run.targets.assign(configuration="ours", target="http")
+    answers = pd.concat([run.answers, run.answers.assign(configuration="ours")])
+    sources = {**run.sources, "targets": lambda _: pd.concat([run.targets, served]), "answers": lambda _: answers}
+    (line,) = missing_answers(replace(run, sources=sources))
+    assert line.endswith("; add these to the recorded answers or run again to ask only for these")
 
 
 def test_a_run_of_other_questions_is_an_error_and_not_a_score_of_0(dataset: Path) -> None:

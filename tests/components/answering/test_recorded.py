@@ -52,6 +52,12 @@ def test_a_line_can_say_that_the_answer_was_cut_off(recorded) -> None:
     assert answer_of(generator, PILOT, Variant()) == Answer("The ship.", truncated=False)
 
 
+def test_a_line_with_an_error_has_no_answer_and_its_reason(recorded) -> None:
+    generator = recorded({"query_id": "q1", "answer": None, "error": "timeout"}, {"query_id": "q2", "answer": "The ship.", "error": None})
+    assert answer_of(generator, BERTH, Variant()) == Answer(error="the recorded request failed: timeout")
+    assert answer_of(generator, PILOT, Variant()) == Answer("The ship.")
+
+
 def test_conditions_and_perturbations_have_answers_of_their_own(recorded) -> None:
     generator = recorded(
         {"query_id": "q1", "answer": "retrieved"},

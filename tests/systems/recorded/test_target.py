@@ -54,6 +54,19 @@ def test_a_question_without_a_result_is_a_failure_of_its_own(recorded) -> None:
     assert list(search(target, Query("q4", "an old wording"))) == []
 
 
+def test_a_row_with_an_error_is_a_failure_with_its_reason_and_keeps_its_hits(recorded) -> None:
+    broken = [
+        {"query_id": "q2", "error": "timeout", "answer": None},
+        {"query_id": "q3", "hits": ["pilot"], "error": "quota", "answer": "Pil"},
+    ]
+    target = recorded("run.jsonl", [ROW, *broken, {"query_id": "q4", "hits": [], "answer": "a", "error": None}])
+    for ask, query, reason in [(search, "q2", "timeout"), (answer, "q2", "timeout"), (answer, "q3", "quota")]:
+        with pytest.raises(TargetError, match=f"^the recorded request failed: {reason}$"):
+            ask(target, Query(query, "x"))
+    assert list(search(target, Query("q3", "x"))) == [TargetHit("pilot")]
+    assert answer(target, Query("q4", "x")).text == "a"
+
+
 def test_an_answer_has_its_sources_or_else_the_hits(recorded) -> None:
     rows = [
         {
@@ -197,6 +210,8 @@ def test_a_bad_line_is_one_line(recorded, wording) -> None:
             {"query_id": "q1", "answer": "a", "sources": [" "]},
             {"query_id": "q1", "hits": [], "condition": "retreived"},
             {"query_id": "q1", "answer": "a", "condition": "gold"},
+            {"query_id": "q1", "error": 500},
+            {"query_id": "q1", "error": " "},
             "",
         ],
     )

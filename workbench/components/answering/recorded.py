@@ -42,7 +42,7 @@ AnswerKey = tuple[str, str, str, str]
 def read_answers(path: str, _state: FileState) -> Mapping[AnswerKey, AnswerLine]:
     """Read a file again whenever its time or size changes. Raises InputError for the first bad line, or for a file without answers."""
     draft, lines = DatasetDraft("answers"), dict[AnswerKey, AnswerLine]()
-    for row, where in json_lines(Path(path), draft):
+    for row, where in ((without_failed(row), where) for row, where in json_lines(Path(path), draft)):
         if fault := _fault(row):
             draft.fault(where, fault)
             continue
@@ -64,7 +64,25 @@ def refused_of(row: Mapping[str, Any]) -> bool | None:
     return refused
 
 
+def error_of(row: Mapping[str, Any]) -> str:
+    """Return why the request of a row failed, as the other program recorded it, or an empty text."""
+    error = row.get("error")
+    return error.strip() if isinstance(error, str) else ""
+
+
+def without_failed(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Leave the answer of a failed request out, which is null or what had arrived."""
+    return {key: value for key, value in row.items() if key != "answer"} if error_of(row) else row
+
+
+def failed_request(error: str) -> str:
+    """Return the error of an answer whose request failed when it was recorded."""
+    return f"the recorded request failed: {excerpt(error, 200)}"
+
+
 def _answer_of_row(row: Mapping[str, Any]) -> Answer:
+    if error := error_of(row):
+        return Answer(error=failed_request(error))
     return Answer(
         row["answer"],
         tuple(dict.fromkeys(row.get("citations", ()))),
@@ -98,6 +116,7 @@ CHECKS: Checks = {
     "citations": (_are_numbers, "the numbers of passages from 0, such as [0, 2]"),
     "confidence": (_is_share, "a number between 0 and 1"),
     **dict.fromkeys(("refused", "correct", "truncated"), (_is_verdict, "true, false or null")),
+    "error": (lambda value: value is None or isinstance(value, str), "a text or null"),
     "outcome": (lambda value: value in _OUTCOMES.values(), f"one of {', '.join(_OUTCOMES.values())}"),
 }
 
@@ -106,7 +125,7 @@ def _fault(row: Mapping[str, Any]) -> str:
     """Return why a line is no answer, and the fix, or an empty text."""
     if fault := key_fault(row, CHECKS, "an answer", _EXAMPLE):
         return fault
-    return variant_fault(row) if "answer" in row else f"has no answer; write for example {_EXAMPLE}"
+    return variant_fault(row) if "answer" in row or error_of(row) else f"has no answer; write for example {_EXAMPLE}"
 
 
 def key_fault(row: Mapping[str, Any], checks: Checks, what: str, example: str) -> str:
@@ -149,8 +168,8 @@ class RecordedGenerator(Generator):
     Each line has the `query_id` of a question or its text as `query`, and the `answer`. `condition` is the condition of the context with which
     it was answered (default `retrieved`), `variant` the perturbation; a line without `variant` answers under all perturbations of its
     condition. Optional are `citations` (numbers of passages, from 0), `confidence` (0 to 1), `refused`, `correct`, `truncated` (cut off at a
-    token limit; true or false) and `outcome`, what the answer made of a planted text: `kept`, `conflict`, `adopted`, `complied` or `resisted`.
-    The recorded answers of the handbook are read as they are.
+    token limit; true or false), `error`, why the request for an answer failed, and `outcome`, what the answer made of a planted text: `kept`,
+    `conflict`, `adopted`, `complied` or `resisted`. The recorded answers of the handbook are read as they are.
     """
 
     kind: Literal["recorded"] = "recorded"

@@ -4,6 +4,8 @@ import json
 from collections import Counter
 from collections.abc import Iterable
 
+import pandas as pd
+
 from workbench.core.text.formatting import count, listed, plural
 from workbench.report.results.run_tables import RunTables
 from workbench.runner.execution.local import Outcome
@@ -21,10 +23,17 @@ def missing_answers(run: RunTables) -> list[str]:
     if failed.empty:
         return []
     asked = int((answers["reason"] == "").sum())
-    kinds = run.configurations.loc[run.configurations["configuration"].isin(failed["configuration"]), "answering"]
+    files = {*_named(run.configurations, "answering", "recorded"), *_named(run.targets, "target", "recorded")}
     # Another run asks a model again, but finds no other answers in the same file.
-    fix = "add these to the recorded answers" if set(kinds) == {"recorded"} else "run again to ask only for these"
+    in_files = failed["configuration"].isin(files)
+    fixes = (("add these to the recorded answers", in_files.any()), ("run again to ask only for these", not in_files.all()))
+    fix = " or ".join(text for text, needed in fixes if needed)
     return [f"{count(len(failed))} of {count(asked)} answers are missing and not scored ({counted_reasons(failed['error'])}); {fix}"]
+
+
+def _named(table: pd.DataFrame, column: str, kind: str) -> list[str]:
+    """Return the configurations of a kind."""
+    return table.loc[table[column] == kind, "configuration"].tolist()
 
 
 def mixed_models(run: RunTables) -> list[str]:

@@ -16,6 +16,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from workbench.components.answering.recorded import failed_request
 from workbench.core.records import Answer, TargetHit
 from workbench.core.text.display import excerpt
 from workbench.core.text.formatting import listed
@@ -111,7 +112,7 @@ class RecordedResponses(OperationSession):
         if result.query is not None and _plain(result.query) != _plain(text):
             raise TargetError("the recorded result is to an earlier wording of the question")
         if result.error:
-            raise TargetError(f"the recorded request failed: {excerpt(result.error, 200)}")
+            raise TargetError(failed_request(result.error))
         return result
 
 

@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from workbench.components.answering.recorded import CHECKS, Checks, key_fault, refused_of, variant_fault
+from workbench.components.answering.recorded import (
+    CHECKS,
+    Checks,
+    error_of,
+    failed_request,
+    key_fault,
+    refused_of,
+    variant_fault,
+    without_failed,
+)
 from workbench.components.context.conditions import RETRIEVED
 from workbench.core.errors import InputError
 from workbench.core.files import FileState, file_state
@@ -52,7 +61,7 @@ _FIELDS = ("doc_id", "text", "score", "start", "end", "metadata")
 
 def own_results(rows: Rows, draft: DatasetDraft) -> Iterator[RecordedResponse]:
     """Yield the results of rows. Those under another condition than `retrieved` are checked and left out."""
-    for row, where in rows:
+    for row, where in ((without_failed(row), where) for row, where in rows):
         if fault := _fault(row):
             draft.fault(where, fault)
         elif row.get("condition", RETRIEVED) == RETRIEVED:
@@ -63,7 +72,10 @@ def own_results(rows: Rows, draft: DatasetDraft) -> Iterator[RecordedResponse]:
                 used = hits if sources is None else sources
                 confidence, truncated = row.get("confidence"), row.get("truncated")
                 answer = Answer(text=row["answer"], sources=used, refused=refused_of(row), confidence=confidence, truncated=truncated)
-            yield RecordedResponse(where, row.get("query_id"), row.get("query"), hits, answer)
+            # A request can fail after its search.
+            error = error_of(row)
+            broken = {"error": error} if hits is None else {"unanswered": failed_request(error) if error else ""}
+            yield RecordedResponse(where, row.get("query_id"), row.get("query"), hits, answer, **broken)
 
 
 def _hit(value: Mapping[str, Any] | str) -> TargetHit:
@@ -77,7 +89,7 @@ def _fault(row: Mapping[str, Any]) -> str:
     """Return why a row is no result, and the fix, or an empty text."""
     if fault := key_fault(row, _CHECKS, "a result", _EXAMPLE):
         return fault
-    if row.get("hits") is None and "answer" not in row:
+    if row.get("hits") is None and "answer" not in row and not error_of(row):
         return f"has neither hits nor an answer; write for example {_EXAMPLE}"
     for key in ("hits", "sources"):
         for place, hit in enumerate(row.get(key) or (), 1):
