@@ -7,6 +7,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from workbench.core.errors import InputError
+from workbench.gate.baseline import baseline_of
+from workbench.gate.gated import GatedConfiguration
+from workbench.gate.losses import lost_questions
+from workbench.gate.rules import Subject
 from workbench.report.results.run_tables import RunTables
 from workbench.runner.execution.local import Outcome, run_experiment
 from workbench.runner.execution.missing import incomplete_replies, missing_answers, missing_replies
@@ -98,3 +103,22 @@ def test_hits_without_a_place_name_the_metrics_and_the_questions_that_they_cost(
         "2 of 5 hits of the target theirs matched a document but not a place in it (first: q2: its text is not in 'ship'); "
         f"metrics of documents count them; left out without a score: of {metrics} 2 questions (q2 and q 4)"
     )
+
+
+def test_what_broke_in_rankings_of_ids_are_documents_and_not_those_of_a_question_that_failed(dataset: Path) -> None:
+    good, bad = dataset / "good.jsonl", dataset / "bad.jsonl"
+    found = {"q1": ["port"], "q2": ["ship"], "q3": ["ship"], "q 4": ["ship"], "q5": ["port"]}
+    rows = [{"query_id": name, "hits": hits} for name, hits in found.items()]
+    good.write_text("\n".join(map(json.dumps, rows)))
+    bad.write_text("\n".join(map(json.dumps, [{"query_id": "q1", "error": "timeout"}, {"query_id": "q2", "hits": ["port"]}, *rows[2:]])))
+    (_, before), (_, after) = swept(dataset, "before", good), swept(dataset, "after", bad)
+    (lost,) = lost_questions(after, "theirs", baseline_of([before], "theirs"))
+    assert (lost.query_id, lost.subject, lost.missing, lost.metric) == ("q2", "document", "ship", "recall@5")
+    with pytest.raises(
+        InputError, match="span_recall@2000t: it applies to no question in after, because the target returns neither text nor"
+    ):
+        GatedConfiguration(after, "theirs").values(Subject("span_recall@2000t"))
+    tables = {name: table[table["metric"] != "recall@5"] for name, table in (("queries", after.queries), ("metrics", after.metrics))}
+    without = replace(after, sources={**after.sources, **{name: lambda _, name=name: tables[name] for name in tables}})
+    with pytest.raises(InputError, match="recall@5: after has no row of it; install what its sweep said is missing, and sweep again"):
+        GatedConfiguration(without, "theirs").values(Subject("recall@5"))

@@ -10,6 +10,7 @@ from workbench.core.errors import InputError
 from workbench.core.text.formatting import listed, meant, plural, share
 from workbench.gate.rules import Subject
 from workbench.measures.metrics.coverage import Bools
+from workbench.measures.metrics.definition import ANSWERABLE
 from workbench.measures.metrics.names import Metric
 from workbench.measures.statistics.clusters import Clusters
 from workbench.measures.statistics.decisions import MetricScale, Values
@@ -70,14 +71,24 @@ class GatedConfiguration:
         whose = self.run.name if table is None else "the baseline"
         unscored = members & (aligned["state"] == "unscored").to_numpy(np.bool_)
         if np.isnan(values).all():
-            conditions = sorted(set(self.table["condition"]))
-            what = f"{subject}: {'no question has a value' if unscored.any() else 'it applies to no question'} in {whose}"
-            raise InputError(what, f"conditions are {', '.join(conditions)}; look at metrics.parquet")
+            raise self._without_values(subject, whose, unscored=bool(unscored.any()), own=table is None)
         low, high = (0.0, 1.0) if self.measure(subject).proportion else (-LARGEST, LARGEST)
         # No comparison with NaN is true.
         if (beyond := (values < low - _ROUNDING) | (values > high + _ROUNDING)).any():
             raise InputError(f"{subject}: {values[beyond][0]:g} in {whose} is no value of it", "write it again")
         return Values(values, unscored)
+
+    def _without_values(self, subject: Subject, whose: str, *, unscored: bool, own: bool) -> InputError:
+        """Say why no question of a rule has a value, with the reason that the run itself gives, if the rows are its `own`."""
+        queries = self.run.of("queries", self.name)
+        rows = queries[queries["metric"] == subject.metric]
+        if own and rows.empty:
+            return InputError(f"{subject}: {whose} has no row of it", "install what its sweep said is missing, and sweep again")
+        here = rows[(rows["condition"] == subject.condition) & rows["query_id"].isin(self.run.questions["query_id"][self.members(subject)])]
+        reasons = here["reason"][~here["reason"].isin(["", ANSWERABLE.reason])].mode() if own else ()
+        why = "".join(f", because {reason}" for reason in list(reasons)[:1])
+        what = f"{subject}: {'no question has a value' if unscored else 'it applies to no question'} in {whose}{why}"
+        return InputError(what, f"conditions are {', '.join(sorted(set(self.table['condition'])))}; look at metrics.parquet")
 
     def require_same_scope(self, subject: Subject, table: pd.DataFrame, whose: str) -> None:
         """Raise InputError if a `table` of question values has none of a metric, or if the metric applies to other questions there than in this run.

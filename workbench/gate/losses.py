@@ -152,7 +152,7 @@ def lost_questions(
     ]
     losses: list[list[QuestionLoss]] = []
     for families, labels in kinds:
-        measure = _measure_of(run, families, names)
+        measure = _measure_of(run, configuration, families, names)
         usable = measure is not None and not baseline.hits.empty
         losses.append(_RankedSides.of(run, configuration, baseline, measure, changes).losses(labels(run)) if measure and usable else [])
     pieces = sorted(_once(*losses), key=_severity)
@@ -160,10 +160,14 @@ def lost_questions(
     return pieces + sorted(_with_lost_evidence(answers, pieces), key=_severity)
 
 
-def _measure_of(run: RunTables, families: Sequence[str], preferred: Sequence[str]) -> Metric | None:
-    """Return the metric by which labels are lost: the first of `preferred`, the primary one and the others that is of these families."""
-    names = dict.fromkeys([*preferred, str(run.primary), *run.measures])
-    known = [run.measures[name] for name in names if name in run.measures]
+def _measure_of(run: RunTables, configuration: str, families: Sequence[str], preferred: Sequence[str]) -> Metric | None:
+    """Return the metric by which labels are lost: the first with a value of `preferred`, the primary one and the others that is of these families.
+
+    Hits that are ids alone have no metric of evidence: their documents are lost.
+    """
+    queries = run.of("queries", configuration)
+    valued = set(queries.loc[queries["state"] == "scored", "metric"])
+    known = [run.measures[name] for name in dict.fromkeys([*preferred, str(run.primary), *run.measures]) if name in valued]
     return next(
         (measure for measure in known if measure.family in families and measure.higher_is_better and measure.name != "judged"), None
     )
@@ -190,7 +194,7 @@ def _evidence_labels(run: RunTables) -> Iterator[LabelledPlaces]:
 
 @dataclass(frozen=True, eq=False)
 class _RankedSides:
-    """The hits of a baseline and of a run by question, cut where a metric reads them, and its values on both sides by question.
+    """The hits of a baseline and of a run by question, cut where a metric reads them, its values on both sides, and the `unscored` questions of the run.
 
     The labels are those of the run. Where its text of a document is another, they say nothing about the slices of the baseline, so that any slice of
     the document counts as having them.
@@ -202,6 +206,7 @@ class _RankedSides:
     before: Mapping[str, RankedSpans]
     after: Mapping[str, RankedSpans]
     values: Mapping[str, tuple[float, float]] = field(repr=False)
+    unscored: frozenset[str]
     changes: Differences
 
     @classmethod
@@ -210,8 +215,10 @@ class _RankedSides:
         tables = (baseline.hits, run.of("hits", configuration))
         before, after = (ranked_spans(table, documents=documents, slices=slices) for table in tables)
         pairs = _paired_values(run, configuration, baseline.values, str(measure))
+        queries = run.of("queries", configuration)
+        failed = queries.loc[(queries["metric"] == str(measure)) & (queries["state"] == "unscored"), "query_id"]
         known = dict(zip(pairs.index, zip(pairs["before"].tolist(), pairs["after"].tolist(), strict=True), strict=True))
-        return cls(run, configuration, measure, before, after, known, changes)
+        return cls(run, configuration, measure, before, after, known, frozenset(failed), changes)
 
     @property
     def distinct(self) -> bool:
@@ -261,7 +268,7 @@ class _RankedSides:
     def lost_labels(self, labels: Iterator[LabelledPlaces]) -> list[LostLabel]:
         """List the labels that only the baseline found.
 
-        A question whose value did not drop lost nothing. If it dropped and no label is lost as a whole, those are listed of which a part is lost, and
+        A question whose value did not drop lost nothing, and of one that the run could not ask nothing is known. If it dropped and no label is lost as a whole, those are listed of which a part is lost, and
         those that the run misses, with the rank 0 before, if the metric reads more than the baseline keeps.
         """
         by_query: dict[str, list[LabelledPlaces]] = {}
@@ -271,7 +278,7 @@ class _RankedSides:
         for query_id, own in by_query.items():
             before, after = self.values.get(query_id, (math.nan, math.nan))
             known = not math.isnan(before - after)
-            if known and before - after <= _SMALLEST_DROP:
+            if query_id in self.unscored or (known and before - after <= _SMALLEST_DROP):
                 continue
             missing = [loss for label in own if (loss := self._missing(label)) is not None]
             whole = [loss for loss in missing if loss.rank_before]
