@@ -21,6 +21,7 @@ from mcp_types import CallToolResult
 
 from tests.made_runs import Made
 from workbench.agents.server import INSTRUCTIONS
+from workbench.agents.tools import difference_text
 from workbench.api.results import Results
 from workbench.report.results.run_tables import RunTables
 from workbench.report.topics.registry import summary_lines
@@ -165,6 +166,8 @@ def test_two_configurations_are_compared_by_every_metric(agent: Agent) -> None:
     assert text[0] == f"{first} − {second} of two"
     assert len(text) == 1 + len(expected)
     assert "exploratory" in text[-1]
+    touching = {"metric": "recall@5", "difference": 0.2, "low": 0.0001, "high": 0.4, "n": 40, "clusters": 30, "conditional": ""}
+    assert "+0.200 (0.000, 0.400], 40 questions, corrected p 0.04" in difference_text(touching | {"p_adjusted": 0.04, "exploratory": False})
     assert "is compared with itself" in agent.refusal("verdict", run="two", configuration=first, other=first)
     assert "give other" in agent.refusal("verdict", run="two", configuration=first)
 
@@ -177,6 +180,17 @@ def test_all_retrieved_chunks_of_a_question_are_in_its_explanation(agent: Agent)
     assert values["hits_of"] == len(hits) > 20
     text = agent.text("explain_question", run="two", question="q0-0", configuration=name)
     assert all(f"> {row.rank}: {row.doc_id}:{row.start}-{row.end}, score" in text for row in hits.head(20).itertuples())
+
+
+def test_each_missed_question_has_its_score(agent: Agent) -> None:
+    name = "fixed-16-0-bm25-k5"
+    results = Results.read(agent.folder / "outputs" / "two")
+    own = results.queries[(results.queries["configuration"] == name) & (results.queries["metric"] == str(results.primary))]
+    scores = own.set_index("query_id")["value"]
+    missed = agent("lost_questions", run="two", configuration=name).structured_content["missed"]
+    assert missed
+    assert {row["query_id"]: row["score"] for row in missed} == {row["query_id"]: round(scores[row["query_id"]], 10) for row in missed}
+    assert f"> {missed[0]['query_id']}, score {missed[0]['score']:.3f}: " in agent.text("lost_questions", run="two", configuration=name)
 
 
 def test_misses_of_a_baseline_say_so(folder: Path, agent: Agent) -> None:
