@@ -179,7 +179,7 @@ class Query(AdvisedNames):
     @property
     def synthetic(self) -> bool:
         """True if a model drafted the question or its answer, or a heading stands for it, by the field `synthetic` of its metadata."""
-        return self.metadata.get(SYNTHETIC) is True
+        return is_synthetic(self.metadata)
 
     @property
     def accepted_by(self) -> str:
@@ -197,6 +197,11 @@ class Query(AdvisedNames):
         return is_placeholder(self.metadata)
 
 
+def is_synthetic(metadata: Mapping[str, Any]) -> bool:
+    """Return True if the metadata of a question say that a model drafted it, or that a heading stands for it until a person has written it."""
+    return metadata.get(SYNTHETIC) is True and not (_accepted_by(metadata) and _of_heading(metadata))
+
+
 def is_draft(metadata: Mapping[str, Any]) -> bool:
     """Return True if the metadata of a question say that it is synthetic and that nobody has accepted it."""
     return metadata.get(SYNTHETIC) is True and not _accepted_by(metadata)
@@ -204,8 +209,12 @@ def is_draft(metadata: Mapping[str, Any]) -> bool:
 
 def is_placeholder(metadata: Mapping[str, Any]) -> bool:
     """Return True if the metadata of a question say that it is a heading in place of a question that nobody has written yet."""
+    return is_draft(metadata) and _of_heading(metadata)
+
+
+def _of_heading(metadata: Mapping[str, Any]) -> bool:
     provenance = metadata.get(PROVENANCE)
-    return is_draft(metadata) and isinstance(provenance, Mapping) and provenance.get("part") == PLACEHOLDER
+    return isinstance(provenance, Mapping) and provenance.get("part") == PLACEHOLDER
 
 
 def _accepted_by(metadata: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from workbench.core.errors import InputError
 from workbench.core.records import Document, Qrel, Query, Span
-from workbench.core.text.formatting import listed, meant
+from workbench.core.text.formatting import listed, meant, plural
 from workbench.data.files import FileAccess, RefusedFileError
 
 
@@ -66,7 +66,7 @@ class DatasetDraft:
     def raise_first(self) -> None:
         """Raise InputError for the first fault, with the number of the others."""
         if self.faults:
-            raise InputError(self.faults[0] + (f" ({len(self.faults) - 1} more)" if self.faults[1:] else ""))
+            raise InputError(self.faults[0] + (f" (and {plural(len(self.faults) - 1, 'more fault')})" if self.faults[1:] else ""))
 
     def read_bytes(self, path: Path) -> bytes:
         """Return a file's content. A file that cannot or must not be read is a fault, and empty."""

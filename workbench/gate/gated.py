@@ -124,7 +124,9 @@ class GatedConfiguration:
         missing, of = int(values.unscored.sum()), int(values.unscored.sum() + (~np.isnan(values.values)).sum())
         if missing > most * of:
             what = f"{subject}: {missing} of {plural(of, 'question')} ({share(missing, of)}) of {whose} have no value, more than {most:.3g}"
-            raise InputError(what, "sweep again, which asks only what is missing, or raise max_unscored")
+            raise InputError(
+                what, "sweep again, which asks a service only for what is missing, add what a file lacks, or raise --max-unscored"
+            )
 
     def attainable(self, subject: Subject) -> float:
         """Return the highest attainable mean, NaN if it is not known."""

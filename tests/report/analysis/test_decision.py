@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 
 from tests.made_runs import Made
-from workbench.report.analysis.decision import Basis, ResultKind, RunDecision, decide
+from workbench.core.text.formatting import p_value
+from workbench.measures.statistics.effects import EffectReading
+from workbench.report.analysis.decision import Basis, ResultKind, RunDecision, decide, recommended_members
 from workbench.report.analysis.findings import findings
 from workbench.report.results.run_tables import RunTables
+from workbench.report.topics.decision.opening import opening
 
 N = 120
 noise = np.random.default_rng(5)
@@ -67,7 +70,7 @@ def test_a_part_does_not_lead_if_no_configuration_is_outside_the_tie_set(made: M
 @pytest.mark.parametrize("baseline", [None, "fixed-32-0"])
 def test_an_effect_of_one_pair_of_configurations_does_not_lead(made: Made, baseline: str | None) -> None:
     random = np.random.default_rng(9)
-    rows = [np.clip(BASE + gain + random.normal(0, 0.1, N), 0, 1) for gain in (0, 0.3, 0.3)]
+    rows = [np.clip(BASE + gain + random.normal(0, 0.08, N), 0, 1) for gain in (0, 0.3, 0.3)]
     found = decided(made.valued(rows, name=f"one-stage-{baseline or 0}", **({"baseline": baseline} if baseline else {})))
     assert found.kind is ResultKind.TIED
     assert len(found.findings.verdict.best) == 2
@@ -110,3 +113,28 @@ def test_failures_with_one_cause_are_one_group(made: Made) -> None:
     found = decided(replace(run, manifest={**run.manifest, "failures": errors}))
     assert found.kind is ResultKind.INCOMPLETE
     assert [[row.name for row in group] for group in found.failed] == [["one", "two"]]
+
+
+def two_parts(made: Made, gain: float) -> RunDecision:
+    """The largest chunks gain much, and reranking a little with every chunking."""
+    random, sizes = np.random.default_rng(11), [12, 16, 20, 24, 28]
+    level = random.random(300) * 0.5
+    cells = [(size, reranked) for size in sizes for reranked in (False, True)]
+    rows = [np.clip(level + random.normal(0, 0.15, 300) + gain * reranked + 0.15 * (size == sizes[-1]), 0, 1) for size, reranked in cells]
+    sweep = {"chunking": [{"kind": "fixed", "size": sizes, "overlap": 0}], "rerank": FACTORIAL["rerank"]}
+    return decided(made.valued(rows, documents=30, name=f"two-parts-{gain}", sweep=sweep))
+
+
+def test_a_side_that_an_effect_shows_to_lose_is_not_recommended_even_if_it_costs_less(made: Made) -> None:
+    unshown, shown = two_parts(made, 0.02), two_parts(made, 0.05)
+    for found in (unshown, shown):
+        assert (found.basis, found.part.stage) == (Basis.PART, "chunking")
+        assert {*found.findings.verdict.best} == {"fixed-28-0", "fixed-28-0-mmr-pool10"}
+    assert (recommended_members(unshown.findings, unshown.part)[1], unshown.use.name) == ([], "fixed-28-0")
+    assert "show no difference between" in opening(unshown).headline
+    names, (effect,) = recommended_members(shown.findings, shown.part)
+    assert (effect.stage, effect.effect.reading, names) == ("rerank", EffectReading.GAIN, ["fixed-28-0-mmr-pool10"])
+    assert shown.use.name == "fixed-28-0-mmr-pool10"
+    assert opening(shown).headline == "Split into pieces of 28 tokens (fixed-28-0-mmr-pool10). MMR is worth it."
+    sure = opening(shown).facts[1].text
+    assert sure.startswith(f"for fixed 28 and {p_value(effect.effect.comparison.p_adjusted)} for MMR, corrected for all effects of parts.")

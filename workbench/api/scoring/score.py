@@ -189,7 +189,11 @@ def _shown(value: object) -> str:
 def _list(cell: object, column: str, query: str) -> list[str]:
     if isinstance(cell, list | tuple | np.ndarray):
         return _ids(cell, f"{column} of question {query!r}")
-    fix = "parse the text first, e.g. .map(json.loads) or .str.split()" if isinstance(cell, str) else "write [] for an empty list"
+    fix = (
+        "parse the text first, e.g. .map(json.loads) or .str.split()"
+        if isinstance(cell, str)
+        else "write [] if nothing was found, which scores 0, or leave the question out"
+    )
     raise InputError(f"{column} of question {query!r} is of type {type(cell).__name__}, not a list of doc ids", fix)
 
 

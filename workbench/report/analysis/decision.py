@@ -205,6 +205,23 @@ def members_with(findings: Findings, part: PartEffect) -> list[str]:
     return [name for name in findings.verdict.best if name in having] if findings.verdict else []
 
 
+def recommended_members(findings: Findings, part: PartEffect) -> tuple[list[str], list[PartEffect]]:
+    """Return the members of the tie set with the alternative of an effect, those with the better sides of the other shown effects, and these effects.
+
+    The page claims each effect that is shown, the largest first, so it recommends no side that one of them shows to lose. An effect whose better side
+    no member has decides nothing.
+    """
+    names, deciding = members_with(findings, part), list[PartEffect]()
+    claimed = [other for other in parts(findings) if other.effect.reading in (EffectReading.GAIN, EffectReading.LOSS)]
+    for other in sorted(claimed, key=lambda other: -abs(other.effect.comparison.difference.value)):
+        having, replaced = {pair.configuration for pair in other.pairs}, {pair.reference for pair in other.pairs}
+        gain = other.effect.reading is EffectReading.GAIN
+        left = [name for name in names if (name in having if gain else name not in having)]
+        if left and len(left) < len(names) and ({*names} & replaced or gain):
+            names, deciding = left, [*deciding, other]
+    return names, deciding
+
+
 def _recommended(findings: Findings, kind: ResultKind, part: PartEffect | None) -> tuple[Standing | None, Basis | None]:
     verdict = findings.verdict
     if verdict is None or kind not in (ResultKind.WINNER, ResultKind.TIED, ResultKind.EQUIVALENT, ResultKind.IDENTICAL):
@@ -216,7 +233,7 @@ def _recommended(findings: Findings, kind: ResultKind, part: PartEffect | None) 
     if kind in (ResultKind.EQUIVALENT, ResultKind.IDENTICAL):
         return by_name[_cheapest(findings, verdict.best)], Basis.COST
     if part is not None:
-        return by_name[_cheapest(findings, members_with(findings, part))], Basis.PART
+        return by_name[_cheapest(findings, recommended_members(findings, part)[0])], Basis.PART
     if baseline in verdict.best and not _beaten(findings, first.name, baseline):
         return by_name[baseline], Basis.BASELINE
     return first, Basis.SCORE
@@ -243,7 +260,7 @@ def _compared(findings: Findings, shown: Standing | None) -> Standing | None:
 
 def _expense(findings: Findings, shown: Standing | None, other: Standing | None, part: PartEffect | None) -> Expense | None:
     """Compare costs with the best member of the tie set that has the same part, or else with `other`."""
-    alike = [name for name in members_with(findings, part) if shown and name != shown.name] if part else []
+    alike = [name for name in recommended_members(findings, part)[0] if shown and name != shown.name] if part else []
     against = alike[0] if alike else other.name if other else ""
     own, beside = (findings.price(name) if name else None for name in (shown.name if shown else "", against))
     if own is None or beside is None:

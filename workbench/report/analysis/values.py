@@ -11,7 +11,7 @@ import pandas as pd
 
 from workbench.core.errors import InputError
 from workbench.core.memo import memoised
-from workbench.core.records import PROVENANCE, SYNTHETIC, is_draft, is_placeholder
+from workbench.core.records import PROVENANCE, is_draft, is_placeholder, is_synthetic
 from workbench.core.schemas import SCHEMAS
 from workbench.core.text.formatting import meant, plural
 from workbench.llm.families import model_family
@@ -187,7 +187,7 @@ class SharedFamily:
 
 def synthetic_questions(run: RunTables) -> SyntheticQuestions | None:
     """Count the synthetic questions of a run. None if a person wrote them all."""
-    written = [fields for fields in metadata(run) if fields.get(SYNTHETIC) is True]
+    written = [fields for fields in metadata(run) if is_synthetic(fields)]
     if not written:
         return None
     accepted = len(written) - sum(map(is_draft, written))
@@ -217,7 +217,7 @@ def shared_families(run: RunTables) -> tuple[SharedFamily, ...]:
 
 def models_by_role(run: RunTables) -> dict[ModelRole, tuple[str, ...]]:
     """Return the names of the models that wrote questions, answered and judged, sorted. A role without a model has none."""
-    questions = {_generator(fields) for fields in metadata(run) if fields.get(SYNTHETIC) is True}
+    questions = {_generator(fields) for fields in metadata(run) if is_synthetic(fields)}
     answers = set(run.table("answers")["model"].dropna()) if "answers" in run.sources else set()
     for settings in run.configurations_settings.values():
         answers |= set(_models(settings.get("answering")))

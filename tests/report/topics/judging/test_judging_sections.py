@@ -94,7 +94,9 @@ def test_if_no_answer_fails_a_sentence_says_so_and_nothing_is_drawn(unanswered):
 def test_what_goes_wrong_most_often_is_not_nothing_if_answers_fail(judged_run):
     whole = judged_run.causes[judged_run.causes["subject"] == "answer"]
     run = replace(judged_run, sources={**judged_run.sources, "causes": lambda _: whole})
-    assert re.search(r"^0 of 120 questions miss evidence with [^.]*\. \d+ of 118 answers fail[^.]*; most often because", what_fails(run))
+    assert re.search(
+        r"^0 of 120 questions miss evidence with [^.]*\. \d+ of 118 answers fail[^.]*; most often \(\d+\) because", what_fails(run)
+    )
     assert re.search(
         r"because (the evidence ranks too low|a chunk boundary cuts it)[^.]*\.[^%]* \d+ of 118 answers fail", what_fails(judged_run)
     )

@@ -23,16 +23,26 @@ from workbench.measures.statistics.intervals import ALPHA
 from workbench.measures.statistics.verdict import FEWEST_QUERIES, Verdict
 from workbench.report.analysis.answer_values import answering
 from workbench.report.analysis.causes import explains_text, failures_of, unrefused_answers
-from workbench.report.analysis.decision import MOST_TIMES_QUESTIONS, Expense, ResultKind, RunDecision, differing_costs, leading_part
+from workbench.report.analysis.decision import (
+    MOST_TIMES_QUESTIONS,
+    Expense,
+    ResultKind,
+    RunDecision,
+    differing_costs,
+    leading_part,
+    recommended_members,
+)
 from workbench.report.analysis.findings import Findings
 from workbench.report.analysis.judges import OVERLAP
 from workbench.report.analysis.labels import judge_of
 from workbench.report.analysis.parts import NONE, PartEffect
 from workbench.report.analysis.setting_names import short_name
 from workbench.report.analysis.standings import CostedConfiguration, shared_means
+from workbench.report.analysis.values import FEWEST_QUERIES as FEWEST_IN_SLICE
 from workbench.report.model import Fact
 from workbench.report.sentences import time_text
 from workbench.report.topics.decision.phrases import bounds, changed, gains, in_words, part_text, scope, unranked_reason
+from workbench.report.topics.retrieval.parts import effect_subject
 from workbench.report.topics.retrieval.questions import slice_name
 
 _BECAUSE = {cause.name: cause.because for cause in CAUSES}
@@ -125,7 +135,11 @@ def _how_sure(decision: RunDecision) -> Fact:
     parts = []
     if decision.part is not None:
         answer = p_value(decision.part.effect.comparison.p_adjusted)
-        parts.append(f"for {part_text(findings, decision.part)}, corrected for all effects of parts")
+        others = [
+            f"{p_value(other.effect.comparison.p_adjusted)} for {effect_subject(findings, other)}"
+            for other in recommended_members(findings, decision.part)[1]
+        ]
+        parts.append(f"for {listed([part_text(findings, decision.part), *others])}, corrected for all effects of parts")
         parts.append("the other settings are open")
     elif kind is ResultKind.WINNER:
         answer = "95 %" if margin is None or margin.p_adjusted > ALPHA else p_value(margin.p_adjusted)
@@ -282,7 +296,11 @@ def _weakest(decision: RunDecision) -> str:
     name, mean = missed.weakest
     sign = 1 if findings.primary.higher_is_better else -1
     worse = sign * (shown.means[str(findings.primary)].value - mean.value) > 0
-    return f"; weakest on {slice_name(name)}, {number(mean.value)} {mean.bounds()}" if worse else ""
+    return (
+        f"; of slices with {FEWEST_IN_SLICE} questions or more, the weakest is {slice_name(name)}, {number(mean.value)} {mean.bounds()}"
+        if worse
+        else ""
+    )
 
 
 def _failing_answers(decision: RunDecision, named: str) -> Fact | None:
@@ -298,11 +316,12 @@ def _failing_answers(decision: RunDecision, named: str) -> Fact | None:
         )
     if not failures.failed:
         return None
-    cause = failures.by_frequency[0].cause
+    cause, most = failures.by_frequency[0]
     because = f"evidence is missing: {cause.because}" if cause in EVIDENCE_CAUSES else cause.because
-    words = ", judged by shared words" if judge_of(decision.findings, "correctness") == OVERLAP else ""
+    words = ", with correctness judged by shared words" if judge_of(decision.findings, "correctness") == OVERLAP else ""
     failed = f"{count(failures.failed)} of {count(failures.given)}"
-    return Fact("What still fails?", failed, f"answers fail{named}{words}; most often because {because}")
+    often = "each time" if most == failures.failed else f"most often ({count(most)})"
+    return Fact("What still fails?", failed, f"answers fail{named}{words}; {often} because {because}")
 
 
 def _what_failed(decision: RunDecision) -> Fact | None:

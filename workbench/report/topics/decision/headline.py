@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Mapping
 
-from workbench.core.text.formatting import listed, plural
+from workbench.core.text.formatting import capitalised, listed, plural
 from workbench.measures.statistics.verdict import Reason
-from workbench.report.analysis.decision import Basis, ResultKind, RunDecision, differing_costs, members_with
+from workbench.report.analysis.decision import Basis, ResultKind, RunDecision, differing_costs, members_with, recommended_members
 from workbench.report.analysis.findings import Findings
 from workbench.report.analysis.parts import PartEffect
 from workbench.report.analysis.setting_names import setting_columns, short_name
@@ -21,6 +21,7 @@ from workbench.report.topics.decision.phrases import (
     things,
     unranked_reason,
 )
+from workbench.report.topics.retrieval.parts import effect_subject
 
 # The recommendation of a setting by stage and kind. Other settings are recommended by their short name.
 _ADVICE = {
@@ -78,15 +79,18 @@ def _among_alike(decision: RunDecision, part: PartEffect) -> str:
     """Say that the members of the tie set with the part are not shown to differ."""
     findings, use = decision.findings, decision.use
     assert use
-    members, questions = members_with(findings, part), questions_of(findings)
-    if len(members) == 1:
+    (members, deciding), questions = recommended_members(findings, part), questions_of(findings)
+    if len(members) == 1 and len(members_with(findings, part)) == 1:
         return f"It is the only configuration with it that may be best, by {questions}."
+    shown = "".join(f" {capitalised(f'{effect_subject(findings, other)} is {other.verdict}')}." for other in deciding)
+    if len(members) == 1:
+        return shown.strip()
     varying = [column for column in setting_columns(findings) if len({column.texts.get(name) for name in members}) > 1]
     if len(varying) != 1 or not all(sides := list(dict.fromkeys(varying[0].texts.get(name, "") for name in members))):
-        return f"{questions} show no difference between it and {in_words(len(members) - 1)} more that have it."
+        return f"{questions} show no difference between it and {in_words(len(members) - 1)} more that have it.{shown}"
     mine = varying[0].texts[use.name]
     less = f", and {mine} {_costs_less(decision)}" if decision.expense and decision.expense.times > 0 else ""
-    return f"{questions} show no difference between {listed([mine, *(side for side in sides if side != mine)], MOST_NAMED)}{less}."
+    return f"{questions} show no difference between {listed([mine, *(side for side in sides if side != mine)], MOST_NAMED)}{less}.{shown}"
 
 
 def _equivalent(decision: RunDecision) -> str:

@@ -11,10 +11,8 @@ from workbench.core.text.formatting import capitalised, listed, plural
 from workbench.llm.models.files import MINILM
 from workbench.measures.statistics.clusters import FEWEST_FOR_WINNER
 from workbench.measures.statistics.verdict import FEWEST_QUERIES
-from workbench.report.analysis.decision import (
-    ResultKind,
-    RunDecision,
-)
+from workbench.report.analysis.causes import missed_evidence
+from workbench.report.analysis.decision import ResultKind, RunDecision
 from workbench.report.analysis.findings import Findings
 from workbench.report.analysis.standings import Standing
 from workbench.report.model import NextStep
@@ -93,7 +91,8 @@ def _better_ranking(decision: RunDecision) -> NextStep | None:
     command = _sweep(findings, "--set", addition[1]) if addition else ""
     if addition is None or not command:
         return None
-    most = "All misses are" if len(causes) == 1 else "Most misses are"
+    pieces = missed_evidence(findings, decision.shown.name)["cause"] if decision.shown else ()
+    most = "All misses are" if len(set(pieces)) == 1 else "Most misses are"
     return NextStep(f"{most} ranked too low: try {addition[0]}. Results that are there are reused.", command)
 
 

@@ -48,7 +48,7 @@ def finding(findings: Findings, effects: Sequence[PartEffect]) -> str:
     if not claimed:
         return f"No effect on {findings.primary} is claimed{'' if len(effects) == 1 else f' of the {len(effects)} alternatives'}."
     texts = [
-        f"{_subject(findings, part)} is {part.verdict}, {signed(gap.value)} {gap.bounds()}"
+        f"{effect_subject(findings, part)} is {part.verdict}, {signed(gap.value)} {gap.bounds()}"
         for part in claimed
         if (gap := part.effect.comparison.simultaneous)
     ]
@@ -79,7 +79,11 @@ def _table(findings: Findings, effects: Sequence[PartEffect]) -> Table:
     columns += [Column("shown", note="80 % power"), Column("pairs", note="lowest to highest"), Column("ms", note="added")]
     rows = [_row(findings, part, scale) for part in effects]
     limited = any(part.effect.comparison.difference.conditional for part in effects)
-    caption = f"Effects on {findings.primary}, corrected for {plural(len(effects), 'effect')}"
+    several = sum(len(part.pairs) > 1 for part in effects)
+    # An effect of a single pair is the comparison of two configurations.
+    alone = "; of a single pair, as in the ranking" if several < len(effects) else ""
+    corrected = f"corrected for {plural(several, 'effect')}{alone}" if several else "corrected as in the ranking"
+    caption = f"Effects on {findings.primary}, {corrected}"
     return Table(caption, columns, rows, f"{_NOTE}{f' {THIS_CORPUS}' if limited else ''}")
 
 
@@ -87,7 +91,7 @@ def _row(findings: Findings, part: PartEffect, scale: Scale) -> Row:
     effect, row, added = part.effect, part.effect.comparison, part.latency.get("p50")
     ends = [pair.difference.value for pair in (part.lowest, part.highest)]
     of = "" if len(part.pairs) == part.possible else f"{len(part.pairs)} of {part.possible}"
-    cells = [Cell(_subject(findings, part), note=part.stage), gap_cell(row.simultaneous), scale.cell(row.simultaneous, zero=True)]
+    cells = [Cell(effect_subject(findings, part), note=part.stage), gap_cell(row.simultaneous), scale.cell(row.simultaneous, zero=True)]
     cells += [p_cell(row.p_adjusted), Cell(part.verdict), value_cell(effect.detectable)]
     cells.append(Cell(" to ".join(dict.fromkeys(map(signed, ends))), sort=ends[0], note=of))
     return Row([*cells, Cell(added_text(added.span, added.value), sort=added.value) if added else value_cell(math.nan)])
@@ -100,7 +104,7 @@ def _details(findings: Findings, effects: Sequence[PartEffect]) -> list[Block]:
     caption = "The pairs behind each effect, with the intervals that their comparisons have everywhere"
     blocks: list[Block] = [Table(caption, columns, pairs)]
     if metrics := list(effects[0].others):
-        rows = [Row([Cell(_subject(findings, part)), *(gap_cell(part.others[metric]) for metric in metrics)]) for part in effects]
+        rows = [Row([Cell(effect_subject(findings, part)), *(gap_cell(part.others[metric]) for metric in metrics)]) for part in effects]
         columns = [words("alternative"), *(Column(metric, note="95 % interval") for metric in metrics)]
         blocks.append(Table("Exploratory: effects on other metrics, each by itself, nothing is tested or corrected", columns, rows))
     return blocks
@@ -130,9 +134,7 @@ def _differs(part: PartEffect) -> bool:
 def differing_sentence(findings: Findings, part: PartEffect) -> str:
     """State the range of an effect that is not the same in all pairs."""
     low, high = (f"{signed(pair.difference.value)} ({pair.configuration})" for pair in (part.lowest, part.highest))
-    return (
-        f"The effect of {_subject(findings, part)} is not the same in all pairs ({p_value(part.effect.p_differs)}): from {low} to {high}."
-    )
+    return f"The effect of {effect_subject(findings, part)} is not the same in all pairs ({p_value(part.effect.p_differs)}): from {low} to {high}."
 
 
 def added_text(milliseconds: CostRange, value: float) -> str:
@@ -141,7 +143,7 @@ def added_text(milliseconds: CostRange, value: float) -> str:
     return " to ".join(dict.fromkeys(signed(two_digits(end), 0 if abs(end) >= 10 else 1) for end in ends))
 
 
-def _subject(findings: Findings, part: PartEffect) -> str:
+def effect_subject(findings: Findings, part: PartEffect) -> str:
     """Name the alternative by its setting, and what it replaces."""
     pair = part.pairs[0]
     texts = [(column.texts.get(pair.configuration), column.texts.get(pair.reference)) for column in setting_columns(findings)]
