@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -108,6 +109,11 @@ class WorkingFolder:
         if not getattr(spec.dataset, "path", None):
             raise InputError(f"{where} reads a dataset outside of the working folder", "give dataset.path, a folder inside it")
         self.inside(str(self.outputs / spec.name), "the folder of the run")
+        # What a plan or a sweep writes must not follow a link either.
+        outputs = self.root / self.outputs
+        for link in (link for place in (outputs / spec.name, *outputs.glob(".*")) for link in _links(place)):
+            if (fault := self._outside(os.path.relpath(link, self.root))) is not None:
+                raise InputError(f"{os.path.relpath(link, self.root)} {fault}", "remove the link")
         return settings, spec
 
     def _faults(self, value: Any, keys: Sequence[str]) -> Iterator[str]:
@@ -117,18 +123,34 @@ class WorkingFolder:
                 yield from self._faults(inner, (*keys, str(key)))
             return
         name = ".".join(keys)
-        if keys and keys[-1] == "allow_pickle" and value:
+        # A list of values is an axis of a sweep, so the key of a value is the last that is no number.
+        key = next((part for part in reversed(name.split(".")) if not part.isdigit()), "")
+        if key == "allow_pickle" and value:
             yield f"{name} loads a pickle, which could run code; {_BY_HAND}"
         if not isinstance(value, str) or not value:
             return
-        if keys[-1] == "command":
+        if key == "command":
             yield f"{name} starts the program {value!r}; {_BY_HAND}"
         elif any(key == "env" or key.endswith("_env") for key in keys):
             yield f"{name} hands a variable of the environment to a server; {_BY_HAND}"
         elif "://" in value and not is_local(value):
             yield f"{name} is {value!r}, a server beyond this machine; {_BY_HAND}"
+        elif key == "base_url" and (held := sorted(name for name, held in os.environ.items() if held and name.endswith("_API_KEY"))):
+            yield f"{name} is {value!r}, a server that could be handed {', '.join(held)}; {_BY_HAND}, or start workbench mcp without it"
         elif (fault := self._outside(value)) is not None:
             yield f"{name} {value!r} {fault}; give a path inside it"
+
+
+def _links(place: Path) -> Iterator[Path]:
+    """Yield a link, or those in a folder at any depth, which are not followed."""
+    if place.is_symlink():
+        yield place
+    elif place.is_dir():
+        # A sweep at the same time removes what it no longer needs.
+        with suppress(FileNotFoundError), os.scandir(place) as entries:
+            for entry in entries:
+                if entry.is_symlink() or entry.is_dir():
+                    yield from _links(Path(entry.path))
 
 
 def _remote_models(value: Any) -> "Iterator[ServedModel]":

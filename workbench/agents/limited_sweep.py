@@ -49,9 +49,10 @@ class SweepLimits(BaseModel):
 
 
 def run_limited(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Sweep the experiment of a request, and return `notes`, or `refused` with the lines of the plan."""
+    """Sweep the experiment of a request, and return `notes` and the `mark` of the run, or `refused` with the lines of the plan."""
     from workbench.agents.tools import plan_values
     from workbench.core.text.progress import notice_line, reporting, sweep_progress
+    from workbench.report.results.run_tables import run_mark
     from workbench.runner.execution.local import FILES, run_experiment
     from workbench.runner.execution.outputs import publish
     from workbench.runner.execution.plan import plan_experiment, plan_lines
@@ -71,7 +72,7 @@ def run_limited(request: Mapping[str, Any]) -> dict[str, Any]:
         outcome = run_experiment(spec, outputs, notice_line)
         with reporting(FILES):
             publish(outcome, notice_line)
-    return {"notes": [*outcome.notes, *outcome.errors]}
+    return {"notes": [*outcome.notes, *outcome.errors], "mark": run_mark(outcome.folder)}
 
 
 def main() -> None:

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from workbench.agents.folder import WorkingFolder
 from workbench.core.errors import InputError, error_line
-from workbench.core.text.printable import printable
+from workbench.core.text.printable import printable, printable_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -135,11 +135,12 @@ class AgentTools:
             "experiments": experiments,
             "datasets": datasets,
         }
-        lines = [f"{row.folder} ({row.day}): {row.fault or _run_text(row)}" for row in rows]
+        lines = [printable_line(f"{row.folder} ({row.day}): {row.fault or _run_text(row)}") for row in rows]
         text = [*lines, *refused] if places else [f"no runs in {self._folder.outputs}"]
         more = [f"and {len(places) - most} older runs"] if len(places) > most else []
         named = [
-            f"{name}: {', '.join(found) or 'none found'}" for name, found in (("experiment files", experiments), ("datasets", datasets))
+            f"{name}: {', '.join(map(printable_line, found)) or 'none found'}"
+            for name, found in (("experiment files", experiments), ("datasets", datasets))
         ]
         return AgentReply([*text, *more, *named], values)
 

@@ -133,11 +133,10 @@ def doubtful_metadata(queries: Sequence[tuple[Query, str]]) -> list[str]:
     """Return a remark for each question with a field in few questions that looks like a field of most, which that question lacks."""
     rows = Counter(field for query, _ in queries for field in query.metadata)
     usual = [field for field, count in rows.items() if 2 * count > len(queries)]
-    close = {
-        field: name
-        for field, count in rows.items()
-        if (name := nearest_word(field, [name for name in usual if name != field], likeness=0.8)) and _RARE * count <= rows[name]
-    }
+    # Rows can have thousands of fields, and nearly all are as frequent as the others.
+    frequent = {count: [name for name in usual if _RARE * count <= rows[name]] for count in set(rows.values())}
+    nearest = ((field, nearest_word(field, frequent[count], likeness=0.8)) for field, count in rows.items())
+    close = {field: name for field, name in nearest if name}
     return [
         f"{where} has {field!r}, which looks like {name!r} of most questions and is kept as metadata"
         for query, where in queries

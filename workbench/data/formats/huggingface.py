@@ -28,7 +28,7 @@ from workbench.data.formats.table_rows import read_rows
 from workbench.data.lines import is_text, json_kind, parse_json, read_text
 
 SAVED, SPLITS = "state.json", "dataset_dict.json"
-_SPLIT = re.compile(r"(?P<split>\w[\w.]*?)-\d{5}-of-\d{5}(-[0-9a-f]+)?\.parquet")
+_SPLIT = re.compile(r"(?P<split>\w[\w.]*?)-(?P<number>\d{5})-of-(?P<of>\d{5})(-[0-9a-f]+)?\.parquet")
 # The key of the metadata that `to_parquet` writes into a file.
 _MARK = b"huggingface"
 _FOOTER = 64 * 1024
@@ -192,11 +192,23 @@ def _rows(path: Path, draft: DatasetDraft) -> list[tuple[dict[str, Any], str]]:
     if (path / SAVED).is_file():
         return list(_saved(path, draft, None))
     found = _parquet_files(path)
+    for (split, of), numbers in _parts(found).items():
+        if missing := [number for number in range(of) if number not in numbers]:
+            draft.notes.append(f"{path} lacks {len(missing)} of {plural(of, 'part')} of the split {split!r}, the first is {missing[0]:05}")
     return [row for file, name in found for row in _of_split(_file_rows(file, draft), name)]
 
 
 def _file_rows(file: Path, draft: DatasetDraft) -> Rows:
     return read_rows(file, draft, _KNOWN)[1]
+
+
+def _parts(files: Iterable[tuple[Path, str]]) -> Mapping[tuple[str, int], set[int]]:
+    """Return the numbers of the parts that are there, by split and number of its parts."""
+    parts: dict[tuple[str, int], set[int]] = {}
+    for file, split in files:
+        if named := _SPLIT.fullmatch(file.name):
+            parts.setdefault((split, int(named["of"])), set()).add(int(named["number"]))
+    return parts
 
 
 def _parquet_files(folder: Path) -> list[tuple[Path, str]]:

@@ -19,6 +19,7 @@ from workbench.core.text.formatting import (
 )
 from workbench.measures.attribution.causes import CAUSES, EVIDENCE_CAUSES
 from workbench.measures.statistics.clusters import FEWEST_FOR_WINNER
+from workbench.measures.statistics.effects import EffectReading
 from workbench.measures.statistics.intervals import ALPHA
 from workbench.measures.statistics.verdict import FEWEST_QUERIES, Verdict
 from workbench.report.analysis.answer_values import answering
@@ -36,12 +37,12 @@ from workbench.report.analysis.findings import Findings
 from workbench.report.analysis.judges import OVERLAP
 from workbench.report.analysis.labels import judge_of
 from workbench.report.analysis.parts import NONE, PartEffect
-from workbench.report.analysis.setting_names import short_name
+from workbench.report.analysis.setting_names import setting_columns, short_name
 from workbench.report.analysis.standings import CostedConfiguration, shared_means
 from workbench.report.analysis.values import FEWEST_QUERIES as FEWEST_IN_SLICE
 from workbench.report.model import Fact
 from workbench.report.sentences import time_text
-from workbench.report.topics.decision.phrases import bounds, changed, gains, in_words, part_text, scope, unranked_reason
+from workbench.report.topics.decision.phrases import MOST_NAMED, bounds, changed, gains, in_words, part_text, scope, unranked_reason
 from workbench.report.topics.retrieval.parts import effect_subject
 from workbench.report.topics.retrieval.questions import slice_name
 
@@ -136,10 +137,15 @@ def _how_sure(decision: RunDecision) -> Fact:
     if decision.part is not None:
         answer = p_value(decision.part.effect.comparison.p_adjusted)
         others = [
-            f"{p_value(other.effect.comparison.p_adjusted)} for {effect_subject(findings, other)}"
+            f"{p_value(other.effect.comparison.p_adjusted)} {'for' if other.effect.reading is EffectReading.GAIN else 'against'} {effect_subject(findings, other)}"
             for other in recommended_members(findings, decision.part)[1]
         ]
         parts.append(f"for {listed([part_text(findings, decision.part), *others])}, corrected for all effects of parts")
+        column = next((column for column in setting_columns(findings) if column.stage == decision.part.stage), None)
+        compared = {part_text(findings, decision.part), part_text(findings, decision.part, reference=True)}
+        open_sides = dict.fromkeys(column.texts[name] for name in verdict.best) if column else ()
+        if unlike := [text for text in open_sides if text and text not in compared]:
+            parts.append(f"{listed(unlike, MOST_NAMED)} may be as good")
         parts.append("the other settings are open")
     elif kind is ResultKind.WINNER:
         answer = "95 %" if margin is None or margin.p_adjusted > ALPHA else p_value(margin.p_adjusted)
