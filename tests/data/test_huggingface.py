@@ -12,6 +12,7 @@ from pyarrow import ipc, parquet
 from tests.commands import workbench
 from workbench.core.errors import DatasetError, InputError
 from workbench.core.records import Dataset, Need, Qrel, Span
+from workbench.data.checks import notes
 from workbench.data.sources import HuggingFaceSource, recognise
 
 SQUAD = [
@@ -215,6 +216,16 @@ def test_columns_without_a_role_are_metadata_or_unread(tmp_path: Path) -> None:
         assert {key: count for (_, key), count in draft.unread.items()} == {"image": 1, "pages": 2, "score": 2}
         assert all(query.metadata.keys() & others.keys() == {"level"} for query, _ in draft.queries)
         assert (len(draft.queries), draft.faults) == (2, [])
+
+
+def test_missing_parts_of_a_split_are_counted(tmp_path: Path) -> None:
+    (tmp_path / "hub").mkdir()
+    for number in (0, 3):
+        row = {"question": f"what is berth {number}", "context": [f"Berth {number} is a place for a ship."]}
+        parquet.write_table(pa.Table.from_pylist([row]), tmp_path / f"hub/train-{number:05}-of-00004.parquet")
+    found = recognise(str(tmp_path / "hub"), None).read()
+    assert (len(found.queries), found.faults) == (2, [])
+    assert list(notes(found)) == [f"{tmp_path / 'hub'} lacks 2 of 4 parts of the split 'train', the first is 00001"]
 
 
 def test_negative_passages_are_documents_that_must_not_be_found(tmp_path: Path) -> None:

@@ -288,7 +288,9 @@ def _fails(decision: RunDecision) -> Fact | None:
     (cause, (most, _)), *_ = missed.causes.items()
     missing = sum(many for many, _ in missed.causes.values())
     often = "" if missing == 1 else "each time " if most == missing else f"most often ({most}) "
-    because = f"{often}because {_BECAUSE[cause]}"
+    # Nobody sees how low a system ranks what it does not return.
+    unseen = cause == "rank" and shown.name in decision.targets
+    because = f"{often}because {'it is not among the hits that count' if unseen else _BECAUSE[cause]}"
     if missed.beyond_k:
         because += f"; {missed.beyond_k} have more than {findings.primary.k} relevant documents, and miss some in every ranking"
     verb = "question misses" if missed.of == 1 else "questions miss"
