@@ -247,6 +247,7 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "a baseline above": ("gate", {"run": "two", "baseline": "../outside/two", "configuration": "fixed-16-0-bm25-k5"}, HERE),
     "a broken run": ("verdict", {"run": "broken"}, "not a readable table"),
     "no run": ("verdict", {"run": "twoo"}, "does not exist"),
+    "a long name": ("verdict", {"run": "x" * 2_000}, "too long (at most 1000)"),
     "no question": ("explain_question", {"run": "two", "question": "q0-00"}, "did you mean"),
     "no such file": ("plan", {"experiment": "three.yaml"}, "does not exist"),
     "no YAML": ("plan", {"experiment": "name: [\n"}, "is not YAML"),
@@ -280,6 +281,10 @@ BEYOND: dict[str, tuple[dict[str, Any], str]] = {
     "a server that could be handed a key": (
         {"pipeline": {"embedding": {"kind": "openai", "model": "m", "base_url": "http://127.0.0.1:9/v1"}}},
         "SECRET_API_KEY; leave it out",
+    ),
+    "many configurations": (
+        {"sweep": {"chunking": [{"kind": "fixed", "size": [*range(16, 517)], "overlap": 0}]}},
+        "has 501 configurations, and an agent plans and sweeps at most 500",
     ),
     "a baseline above": ({"gate": {"baseline": "../outside/two"}}, HERE),
     "a folder of outputs above": ({"name": "../../outside/two"}, HERE),

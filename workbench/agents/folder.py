@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 # How messages name an experiment that is given as text.
 INLINE = "the experiment"
+# A plan cuts the documents for each chunking, and cannot be stopped.
+_MOST_CONFIGURATIONS = 500
 _BY_HAND = "leave it out, or let a person sweep it with workbench sweep"
 
 
@@ -100,6 +102,9 @@ class WorkingFolder:
             raise ExperimentError(where, list(dict.fromkeys(faults)))
         spec = experiment_of(settings, where)
         spec = replace(spec, arguments=() if where == INLINE else (where,))
+        if len(spec.configurations) > _MOST_CONFIGURATIONS:
+            most = f"an agent plans and sweeps at most {_MOST_CONFIGURATIONS}"
+            raise InputError(f"{where} has {len(spec.configurations):,} configurations, and {most}", "sweep fewer values")
         if spec.named_code:
             raise InputError(f"{where} runs code: {', '.join(spec.named_code)}", "leave it out; a person can sweep it with --allow-code")
         judges = spec.judging.components if spec.judging else {}

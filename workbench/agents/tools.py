@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 # The most characters of a reply, of a value in it, and the rows of a table by default and at most.
 MOST_CHARACTERS, _MOST_VALUE = 20_000, 600
 _ROWS, _MOST_ROWS = 20, 100
+_LONGEST_NAME = 1_000
 # Files and folders that are looked at for experiments and datasets.
 _MOST_LOOKED_AT, _DEEPEST = 5_000, 3
 _RUN = (
@@ -47,8 +48,10 @@ Experiment = Annotated[
     str | dict[str, Any],
     Field(description="The path of an experiment file in the working folder, or its content: YAML text or an object with its keys."),
 ]
-Run = Annotated[str, Field(description="The name of the run, as list_runs gives it, or its folder.")]
-Configuration = Annotated[str, Field(description="The name of a configuration. By default the one that the verdict describes.")]
+Run = Annotated[str, Field(max_length=_LONGEST_NAME, description="The name of the run, as list_runs gives it, or its folder.")]
+Configuration = Annotated[
+    str, Field(max_length=_LONGEST_NAME, description="The name of a configuration. By default the one that the verdict describes.")
+]
 Most = Annotated[int, Field(ge=1, le=_MOST_ROWS, description="The most rows of the reply.")]
 
 
@@ -358,7 +361,8 @@ def plan_values(plan: Any) -> dict[str, Any]:
     bound = sum((each.bound + each.judging for each in plan.configurations), CallBound())
     fields = ("name", "complete", "chunks", "tokens", "exact", "requests", "error")
     return {
-        "configurations": [{name: getattr(each, name) for name in fields} for each in plan.configurations],
+        "configurations": [{name: getattr(each, name) for name in fields} for each in plan.configurations[:_MOST_ROWS]],
+        "of": len(plan.configurations),
         "tokens": sum(plan.tokens_by_model.values()),
         "calls": bound.calls,
         "usd": bound.usd,

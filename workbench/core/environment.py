@@ -2,11 +2,14 @@
 
 import getpass
 import ipaddress
+import json
 import os
+import shlex
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from importlib.metadata import PackageNotFoundError, version
+from contextlib import contextmanager, suppress
+from functools import cache
+from importlib.metadata import PackageNotFoundError, distribution, version
 from importlib.util import find_spec
 from pathlib import Path
 from string import Template
@@ -55,8 +58,22 @@ def modules_of_working_directory_ignored() -> Iterator[None]:
 
 
 def advice(*extras: str) -> str:
-    """Return the command that installs the package with some of its extras."""
-    return f"pip install '{NAME}[{','.join(extras)}]'"
+    """Return the command that installs the package with some of its extras, from the file or folder that it was installed from."""
+    named = f"{_origin()}[{','.join(extras)}]"
+    return f"pip install {shlex.quote(named)}"
+
+
+@cache
+def _origin() -> str:
+    """The local file or folder that the package was installed from (PEP 610), as an index may not have the version. Its name otherwise."""
+    from urllib.request import url2pathname  # takes a quarter of a second
+
+    with suppress(PackageNotFoundError, ValueError):
+        origin = json.loads(distribution(NAME).read_text("direct_url.json") or "{}")
+        place = Path(url2pathname(urlsplit(origin.get("url", "")).path))
+        if origin.get("url", "").startswith("file:") and not origin.get("dir_info", {}).get("editable") and place.exists():
+            return str(place)
+    return NAME
 
 
 def missing_package(*modules: str, extra: str = "") -> tuple[str, str] | None:

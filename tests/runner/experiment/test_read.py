@@ -314,8 +314,8 @@ def test_the_experiments_that_are_shipped_are_valid():
         read_experiment(path)
 
 
-@pytest.mark.parametrize("path", [history_path(Path()), scores_path(Path())], ids=str)
-def test_no_experiment_is_named_as_the_files_of_the_history(path: Path) -> None:
+@pytest.mark.parametrize("path", [history_path(Path()), scores_path(Path()), Path("index.html")], ids=str)
+def test_no_experiment_is_named_as_the_files_of_all_runs(path: Path) -> None:
     # Beside each are its lock and, after a repair, the damaged file.
     for name in (path.name, f"{path.name}.lock", path.with_suffix(".damaged.parquet").name):
         with pytest.raises(ExperimentError, match=f"name is {name!r}, but the outputs have files of such names"):

@@ -156,7 +156,7 @@ def variant_fault(row: Mapping[str, Any]) -> str:
 def _shown(value: object) -> str:
     if isinstance(value, str) and not value.strip():
         return "a blank text"
-    return json_kind(value) if isinstance(value, list | dict) or value is None else repr(value)
+    return json_kind(value) if isinstance(value, list | dict) or value is None else excerpt(repr(value), 40)
 
 
 _EXAMPLE = '{"query_id": "q1", "answer": "a text"}'

@@ -24,7 +24,7 @@ from workbench.systems.registry import TARGETS
 MOST_REPEATS, MOST_CROSSED = 100, 4
 _LONGEST_NAME = 64
 # Files of an outputs folder, beside the folders of experiments.
-_HISTORY = r"history(_scores)?\..*"
+_OF_ALL_RUNS = r"(history|history_scores|index)\..*"
 _PLAIN_NAME = name_pattern(_LONGEST_NAME)
 # The type of the error of a value that names its own faults.
 _OWN = "experiment_key"
@@ -58,9 +58,9 @@ def _name(value: Any, faults: list[str]) -> Any:
             if value is None
             else f"name is {value!r:.100}, {name_fault(value, _LONGEST_NAME)}"
         )
-    elif re.fullmatch(_HISTORY, value):
+    elif re.fullmatch(_OF_ALL_RUNS, value):
         faults.append(
-            f"name is {value!r}, but the outputs have files of such names for the history; write for example {value.replace('.', '-')!r}"
+            f"name is {value!r}, but the outputs have files of such names for all runs; write for example {value.replace('.', '-')!r}"
         )
     return value
 
@@ -142,7 +142,7 @@ class ExperimentKeys(BaseModel):
         default="",
         description="the name of the experiment and of its folder under the outputs: lower-case letters, digits, `.`, `_` and `-`; required",
         json_schema_extra={
-            "pattern": f"^(?!{_HISTORY}){_PLAIN_NAME}$",
+            "pattern": f"^(?!{_OF_ALL_RUNS}){_PLAIN_NAME}$",
             "patternErrorMessage": "not lower-case letters, digits, '.', '_' or '-'",
         },
     )

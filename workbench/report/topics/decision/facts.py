@@ -293,7 +293,7 @@ def _fails(decision: RunDecision) -> Fact | None:
     because = f"{often}because {'it is not among the hits that count' if unseen else _BECAUSE[cause]}"
     if missed.beyond_k:
         because += f"; {missed.beyond_k} have more than {findings.primary.k} relevant documents, and miss some in every ranking"
-    verb = "question misses" if missed.of == 1 else "questions miss"
+    verb = f"question{'' if missed.of == 1 else 's'} miss{'es' if missing == 1 else ''}"
     return Fact(question, f"{count(missing)} of {count(missed.of)}", f"{verb} {target}{named}, {because}{_weakest(decision)}{also}")
 
 
@@ -328,8 +328,9 @@ def _failing_answers(decision: RunDecision, named: str) -> Fact | None:
     because = f"evidence is missing: {cause.because}" if cause in EVIDENCE_CAUSES else cause.because
     words = ", with correctness judged by shared words" if judge_of(decision.findings, "correctness") == OVERLAP else ""
     failed = f"{count(failures.failed)} of {count(failures.given)}"
-    often = "each time" if most == failures.failed else f"most often ({count(most)})"
-    return Fact("What still fails?", failed, f"answers fail{named}{words}; {often} because {because}")
+    often = "" if failures.failed == 1 else "each time " if most == failures.failed else f"most often ({count(most)}) "
+    verb = f"answer{'' if failures.given == 1 else 's'} fail{'s' if failures.failed == 1 else ''}"
+    return Fact("What still fails?", failed, f"{verb}{named}{words}; {often}because {because}")
 
 
 def _what_failed(decision: RunDecision) -> Fact | None:
