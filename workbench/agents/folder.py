@@ -117,8 +117,9 @@ class WorkingFolder:
         # What a plan or a sweep writes must not follow a link either.
         outputs = self.root / self.outputs
         for link in (link for place in (outputs / spec.name, *outputs.glob(".*")) for link in _links(place)):
-            if (fault := self._outside(os.path.relpath(link, self.root))) is not None:
-                raise InputError(f"{os.path.relpath(link, self.root)} {fault}", "remove the link")
+            named = link.relative_to(self.root).as_posix()
+            if (fault := self._outside(named)) is not None:
+                raise InputError(f"{named} {fault}", "remove the link")
         return settings, spec
 
     def _faults(self, value: Any, keys: Sequence[str]) -> Iterator[str]:
