@@ -4,6 +4,7 @@ import getpass
 import ipaddress
 import json
 import os
+import re
 import shlex
 import sys
 from collections.abc import Iterator, Mapping
@@ -13,7 +14,7 @@ from importlib.metadata import PackageNotFoundError, distribution, version
 from importlib.util import find_spec
 from pathlib import Path
 from string import Template
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from workbench.core.errors import InputError, ModelError
 
@@ -66,11 +67,10 @@ def advice(*extras: str) -> str:
 @cache
 def _origin() -> str:
     """The local file or folder that the package was installed from (PEP 610), as an index may not have the version. Its name otherwise."""
-    from urllib.request import url2pathname  # takes a quarter of a second
-
     with suppress(PackageNotFoundError, ValueError):
         origin = json.loads(distribution(NAME).read_text("direct_url.json") or "{}")
-        place = Path(url2pathname(urlsplit(origin.get("url", "")).path))
+        # On Windows, a drive follows the slash.
+        place = Path(re.sub("^/(?=[A-Za-z]:)", "", unquote(urlsplit(origin.get("url", "")).path)))
         if origin.get("url", "").startswith("file:") and not origin.get("dir_info", {}).get("editable") and place.exists():
             return str(place)
     return NAME
