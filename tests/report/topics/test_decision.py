@@ -16,6 +16,7 @@ from workbench.report.analysis.findings import findings
 from workbench.report.analysis.parts import parts
 from workbench.report.analysis.ranking import RankStatus, ranking_rows
 from workbench.report.model import Opening, RankingExcerpt
+from workbench.report.render.html import document_of, rendered
 from workbench.report.results.run_tables import RunTables
 from workbench.report.topics.decision.opening import about, excerpt, opening
 from workbench.report.topics.registry import summary_lines
@@ -219,3 +220,6 @@ def test_one_recorded_system_on_few_documents_has_no_interval_and_no_cost(made: 
     assert facts["How sure?"].text == "a test needs two configurations."
     assert "At what cost?" not in facts
     assert facts["What does it score?"].answer == "1.000"
+    below = re.findall(r'<p class="foot">(.*?)</p>', rendered(document_of(run)))
+    assert below
+    assert not any(text.startswith(".") for text in below)
