@@ -144,8 +144,11 @@ def test_the_full_name_of_a_cut_one_is_shown_on_focus(opened: OPEN, untidy: RunT
 
 
 def test_a_failed_configuration_leads_to_its_whole_error_and_to_the_traceback(opened: OPEN, untidy: RunTables, tmp_path: Path) -> None:
-    name = "callable-json.loads"
+    name, other = "callable-json.loads", "callable-builtins.str.upper"
     folder = tmp_path / "untidy"
+    # Errors that differ only in names are one cause, and only such a row has a longer one of its own.
+    errors = {each: f"chunking {each!r} on document 'd0' failed (JSONDecodeError)" for each in (name, other)}
+    untidy = replace(untidy, manifest={**untidy.manifest, "failures": untidy.failures | errors})
     (folder / "errors").mkdir(parents=True)
     (folder / "errors" / f"{name}.txt").write_text("Traceback")
     page = opened(write_report(RunTables.view(untidy, folder), folder / "report.html")).page
@@ -153,6 +156,6 @@ def test_a_failed_configuration_leads_to_its_whole_error_and_to_the_traceback(op
     assert page.locator("#failed").is_visible()
     row = page.locator(f"#ranking-table tr[data-name='{name}']")
     row.locator("summary").click()
-    assert row.locator("details").text_content() == f"error in full{untidy.failures[name]}"
+    assert row.locator("details").text_content() == f"error in full{errors[name]}"
     assert row.locator("code").all_text_contents() == [f"{folder}/errors/{name}.txt"]
     assert page.locator("tr.failed code").count() == 1
