@@ -161,3 +161,22 @@ def test_faults_are_in_the_order_of_files_and_rows(tmp_path: Path) -> None:
     questions = "".join(f"{json.dumps(row)}\n" for row in rows).encode()
     found, _ = read(tmp_path, GOLDEN, {"questions.jsonl": questions, "documents/a.md": b" "})
     assert [line.partition(" ")[0] for line in found] == ["documents/a.md", "questions.jsonl:2", "questions.jsonl:3", "questions.jsonl:11"]
+
+
+def test_a_question_that_a_person_wrote_for_a_placeholder_is_not_synthetic(tmp_path: Path) -> None:
+    marks = {"synthetic": True, "provenance": {"part": "placeholder"}}
+    rows = [
+        QUESTION | marks | {"accepted_by": "ana"},
+        QUESTION | marks | {"query_id": "q2", "query": "Taxis"},
+        QUESTION | {"query_id": "q3", "query": "Is a taxi paid for?", "synthetic": True, "accepted_by": "ana"},
+    ]
+    (tmp_path / "documents").mkdir()
+    (tmp_path / "documents" / "d3.md").write_text("The firm pays for a taxi.")
+    (tmp_path / "questions.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    draft = recognise(str(tmp_path), None).read()
+    assert [(query.synthetic, query.is_draft) for query, _ in draft.queries] == [(False, False), (True, True), (True, False)]
+    said = [note for note in notes(draft) if "synthetic" in note or "placeholder" in note]
+    assert [note.partition(",")[0] for note in said] == [
+        "1 of 3 questions are placeholders",
+        "1 of 3 questions are synthetic (drafted by a model",
+    ]
