@@ -137,11 +137,11 @@ class WorkingFolder:
             return
         if key == "command":
             yield f"{name} starts the program {value!r}; {_BY_HAND}"
-        elif any(key == "env" or key.endswith("_env") for key in keys):
+        elif any(part == "env" or part.endswith("_env") for part in keys):
             yield f"{name} hands a variable of the environment to a server; {_BY_HAND}"
         elif "://" in value and not is_local(value):
             yield f"{name} is {value!r}, a server beyond this machine; {_BY_HAND}"
-        elif key == "base_url" and (held := sorted(name for name, held in os.environ.items() if held and name.endswith("_API_KEY"))):
+        elif key == "base_url" and (held := sorted(each for each, set_to in os.environ.items() if set_to and each.endswith("_API_KEY"))):
             yield f"{name} is {value!r}, a server that could be handed {', '.join(held)}; {_BY_HAND}, or start workbench mcp without it"
         elif (fault := self._outside(value)) is not None:
             yield f"{name} {value!r} {fault}; give a path inside it"

@@ -268,7 +268,8 @@ class _RankedSides:
     def lost_labels(self, labels: Iterator[LabelledPlaces]) -> list[LostLabel]:
         """List the labels that only the baseline found.
 
-        A question whose value did not drop lost nothing, and of one that the run could not ask nothing is known. If it dropped and no label is lost as a whole, those are listed of which a part is lost, and
+        A question whose value did not drop lost nothing, and of one that the run could not ask nothing is known. If it dropped and no label is lost
+        as a whole, those are listed of which a part is lost, and
         those that the run misses, with the rank 0 before, if the metric reads more than the baseline keeps.
         """
         by_query: dict[str, list[LabelledPlaces]] = {}

@@ -8,7 +8,7 @@ import pytest
 from tests.made_runs import Made
 from workbench.core.text.formatting import p_value
 from workbench.measures.statistics.effects import EffectReading
-from workbench.report.analysis.decision import Basis, ResultKind, RunDecision, decide, recommended_members
+from workbench.report.analysis.decision import Basis, ResultKind, RunDecision, decide
 from workbench.report.analysis.findings import findings
 from workbench.report.results.run_tables import RunTables
 from workbench.report.topics.decision.opening import opening
@@ -130,10 +130,10 @@ def test_a_side_that_an_effect_shows_to_lose_is_not_recommended_even_if_it_costs
     for found in (unshown, shown):
         assert (found.basis, found.part.stage) == (Basis.PART, "chunking")
         assert {*found.findings.verdict.best} == {"fixed-28-0", "fixed-28-0-mmr-pool10"}
-    assert (recommended_members(unshown.findings, unshown.part)[1], unshown.use.name) == ([], "fixed-28-0")
+    assert (unshown.deciding, unshown.use.name) == ((), "fixed-28-0")
     assert "show no difference between" in opening(unshown).headline
-    names, (effect,) = recommended_members(shown.findings, shown.part)
-    assert (effect.stage, effect.effect.reading, names) == ("rerank", EffectReading.GAIN, ["fixed-28-0-mmr-pool10"])
+    (effect,) = shown.deciding
+    assert (effect.stage, effect.effect.reading, shown.members) == ("rerank", EffectReading.GAIN, ("fixed-28-0-mmr-pool10",))
     assert shown.use.name == "fixed-28-0-mmr-pool10"
     assert opening(shown).headline == "Split into pieces of 28 tokens (fixed-28-0-mmr-pool10). MMR is worth it."
     sure = opening(shown).facts[1].text

@@ -78,7 +78,8 @@ class Expense(NamedTuple):
 class RunDecision:
     """The decision of a run.
 
-    `use` is the recommended configuration, or None, with its `basis`. `part` is the effect that leads, if any. `shown` is the configuration that all
+    `use` is the recommended configuration, or None, with its `basis`. `part` is the effect that leads, if any; `members` of the tie set have its alternative and
+    the better sides of the `deciding` effects. `shown` is the configuration that all
     texts about a single one describe: the recommended one, or else the leader. `margin` is its difference from `other`, `expense` has its costs beside
     those of a configuration that they matter against. `failed` are the failed ones by cause. `hidden` is a configuration that is not ranked and has a better score than the leader.
     """
@@ -88,6 +89,8 @@ class RunDecision:
     use: Standing | None
     basis: Basis | None
     part: PartEffect | None
+    members: tuple[str, ...]
+    deciding: tuple[PartEffect, ...]
     shown: Standing | None
     other: Standing | None
     margin: Comparison | None
@@ -149,7 +152,8 @@ def decide(findings: Findings) -> RunDecision:
     if verdict is not None and kind is not ResultKind.DRAFTS and (failed or hidden):
         kind = ResultKind.INCOMPLETE
     part = leading_part(findings)
-    use, basis = _recommended(findings, kind, part)
+    members, deciding = recommended_members(findings, part) if part else ([], [])
+    use, basis = _recommended(findings, kind, members)
     shown = use or findings.first
     other = _compared(findings, shown)
     margin = findings.comparison(shown.name, other.name) if shown and other else None
@@ -159,10 +163,12 @@ def decide(findings: Findings) -> RunDecision:
         use=use,
         basis=basis,
         part=part if basis is Basis.PART else None,
+        members=tuple(members),
+        deciding=tuple(deciding),
         shown=shown,
         other=other,
         margin=margin,
-        expense=_expense(findings, shown, other, part if basis is Basis.PART else None),
+        expense=_expense(findings, shown, other, members if basis is Basis.PART else []),
         misses=faults_of(findings, shown.name) if shown else None,
         failed=failed,
         hidden=hidden.standing if hidden else None,
@@ -216,13 +222,13 @@ def recommended_members(findings: Findings, part: PartEffect) -> tuple[list[str]
     for other in sorted(claimed, key=lambda other: -abs(other.effect.comparison.difference.value)):
         having, replaced = {pair.configuration for pair in other.pairs}, {pair.reference for pair in other.pairs}
         gain = other.effect.reading is EffectReading.GAIN
-        left = [name for name in names if (name in having if gain else name not in having)]
-        if left and len(left) < len(names) and ({*names} & replaced or gain):
+        left = [name for name in names if (name in having) == gain]
+        if len(left) < len(names) and {*left} & (having if gain else replaced):
             names, deciding = left, [*deciding, other]
     return names, deciding
 
 
-def _recommended(findings: Findings, kind: ResultKind, part: PartEffect | None) -> tuple[Standing | None, Basis | None]:
+def _recommended(findings: Findings, kind: ResultKind, members: Sequence[str]) -> tuple[Standing | None, Basis | None]:
     verdict = findings.verdict
     if verdict is None or kind not in (ResultKind.WINNER, ResultKind.TIED, ResultKind.EQUIVALENT, ResultKind.IDENTICAL):
         return None, None
@@ -232,8 +238,8 @@ def _recommended(findings: Findings, kind: ResultKind, part: PartEffect | None) 
         return first, Basis.TEST
     if kind in (ResultKind.EQUIVALENT, ResultKind.IDENTICAL):
         return by_name[_cheapest(findings, verdict.best)], Basis.COST
-    if part is not None:
-        return by_name[_cheapest(findings, recommended_members(findings, part)[0])], Basis.PART
+    if members:
+        return by_name[_cheapest(findings, members)], Basis.PART
     if baseline in verdict.best and not _beaten(findings, first.name, baseline):
         return by_name[baseline], Basis.BASELINE
     return first, Basis.SCORE
@@ -258,9 +264,9 @@ def _compared(findings: Findings, shown: Standing | None) -> Standing | None:
     return reference if reference is not shown else findings.second if shown is findings.first else findings.first
 
 
-def _expense(findings: Findings, shown: Standing | None, other: Standing | None, part: PartEffect | None) -> Expense | None:
-    """Compare costs with the best member of the tie set that has the same part, or else with `other`."""
-    alike = [name for name in recommended_members(findings, part)[0] if shown and name != shown.name] if part else []
+def _expense(findings: Findings, shown: Standing | None, other: Standing | None, members: Sequence[str]) -> Expense | None:
+    """Compare costs with the best of the other `members`, or else with `other`."""
+    alike = [name for name in members if shown and name != shown.name]
     against = alike[0] if alike else other.name if other else ""
     own, beside = (findings.price(name) if name else None for name in (shown.name if shown else "", against))
     if own is None or beside is None:

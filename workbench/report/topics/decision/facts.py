@@ -31,7 +31,6 @@ from workbench.report.analysis.decision import (
     RunDecision,
     differing_costs,
     leading_part,
-    recommended_members,
 )
 from workbench.report.analysis.findings import Findings
 from workbench.report.analysis.judges import OVERLAP
@@ -138,7 +137,7 @@ def _how_sure(decision: RunDecision) -> Fact:
         answer = p_value(decision.part.effect.comparison.p_adjusted)
         others = [
             f"{p_value(other.effect.comparison.p_adjusted)} {'for' if other.effect.reading is EffectReading.GAIN else 'against'} {effect_subject(findings, other)}"
-            for other in recommended_members(findings, decision.part)[1]
+            for other in decision.deciding
         ]
         parts.append(f"for {listed([part_text(findings, decision.part), *others])}, corrected for all effects of parts")
         column = next((column for column in setting_columns(findings) if column.stage == decision.part.stage), None)

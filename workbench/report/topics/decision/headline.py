@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from workbench.core.text.formatting import capitalised, listed, plural
 from workbench.measures.statistics.verdict import Reason
-from workbench.report.analysis.decision import Basis, ResultKind, RunDecision, differing_costs, members_with, recommended_members
+from workbench.report.analysis.decision import Basis, ResultKind, RunDecision, differing_costs, members_with
 from workbench.report.analysis.findings import Findings
 from workbench.report.analysis.parts import PartEffect
 from workbench.report.analysis.setting_names import setting_columns, short_name
@@ -79,10 +79,10 @@ def _among_alike(decision: RunDecision, part: PartEffect) -> str:
     """Say that the members of the tie set with the part are not shown to differ."""
     findings, use = decision.findings, decision.use
     assert use
-    (members, deciding), questions = recommended_members(findings, part), questions_of(findings)
+    members, questions = decision.members, questions_of(findings)
     if len(members) == 1 and len(members_with(findings, part)) == 1:
         return f"It is the only configuration with it that may be best, by {questions}."
-    shown = "".join(f" {capitalised(f'{effect_subject(findings, other)} is {other.verdict}')}." for other in deciding)
+    shown = "".join(f" {capitalised(f'{effect_subject(findings, other)} is {other.verdict}')}." for other in decision.deciding)
     if len(members) == 1:
         return shown.strip()
     varying = [column for column in setting_columns(findings) if len({column.texts.get(name) for name in members}) > 1]
