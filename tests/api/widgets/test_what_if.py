@@ -1,6 +1,7 @@
 """The what-if panel without a browser."""
 
 import re
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -80,7 +81,9 @@ def test_a_configuration_without_a_value_says_why(panel: WhatIfPanel) -> None:
     assert str(panel.metric) == "span_recall@9000t"
 
 
-def test_a_panel_of_no_run_is_refused() -> None:
+def test_a_panel_of_no_run_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A checkout in which the quickstart has run has its run.
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError, match="does not exist; give the folder outputs/<name>"):
         wb.what_if("outputs/quickstart")
 
